@@ -38,6 +38,10 @@ interface ResultPlaces {
   readonly perRow: number;
   /** Where the results start in memory, an expression that ends in an operator. */
   readonly start: string;
+  /** Columns from one of a vector's to the next one: 1, or the lanes along a side. Default: 1. */
+  readonly apart?: number;
+  /** Expression of the factor of the results of a row. */
+  readonly factor?: (row: string) => string;
 }
 
 /**
@@ -46,17 +50,19 @@ interface ResultPlaces {
  */
 export function storeText(
   names: readonly string[],
-  { side, perRow, start }: ResultPlaces = { side: 16, perRow: 2, start: "" },
+  { side, perRow, start, apart = 1, factor }: ResultPlaces = { side: 16, perRow: 2, start: "" },
   order: TileRows = denseRows,
 ): readonly string[] {
   const row = perRow === 1 ? "r" : `r / ${perRow}u`;
+  const column = apart === 1 ? "j + e" : `j + e * ${apart}u`;
   return [
     `var results = array<vec4f, ${names.length}>(${names.join(", ")});`,
     `for (var r = 0u; r < ${names.length}u; r++) {`,
     `let i = ${order.result(`i0 + r / ${4 * perRow}u * ${4 * side}u + ty * 4u + ${row} % 4u`)};`,
-    `let j = j0 + ${perRow === 1 ? "" : `r % ${perRow}u * ${4 * side}u + `}tx * 4u;`,
+    `let j = j0 + ${perRow === 1 ? "" : `r % ${perRow}u * ${4 * side}u + `}${apart === 1 ? "tx * 4u" : "tx"};`,
     "if (i >= p.m) { continue; }",
-    `for (var e = 0u; e < 4u && j + e < p.n; e++) { store(${start}i * p.n + j + e, results[r][e]); }`,
+    ...(factor === undefined ? [] : [`let factor = ${factor("i")};`]),
+    `for (var e = 0u; e < 4u && ${column} < p.n; e++) { store(${start}i * p.n + ${column}, results[r][e]${factor === undefined ? "" : " * factor"}); }`,
     "}",
   ];
 }
