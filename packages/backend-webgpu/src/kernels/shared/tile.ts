@@ -30,6 +30,45 @@ export function tilePlace(rows: number, order: TileRows = denseRows): readonly s
   ];
 }
 
+/** The loop of a tile, whose lanes read a unit of a column or of a row each and share it in workgroup memory. */
+interface TileLoop {
+  /** Constants: where the lane's column and row are. */
+  readonly places: readonly string[];
+  /** WGSL type and number of the vectors in which a lane has what it read: `v0`, `v1`, and so on. */
+  readonly vector: string;
+  readonly vectors: number;
+  /** Further variables of a lane. */
+  readonly variables?: readonly string[];
+  /** Names of a lane's results, vectors of four floats. */
+  readonly results: readonly string[];
+  /** Expression of the number of units of the depth. */
+  readonly units: string;
+  /** Statements of the first lanes, one for each column of the tile, and of the others, that read unit `u`. */
+  readonly readColumn: readonly string[];
+  readonly readRow: readonly string[];
+  /** Statements that write vectors to workgroup memory, and those that multiply what is there, one after the other. */
+  readonly passes: readonly { readonly write: readonly string[]; readonly multiply: readonly string[] }[];
+}
+
+/** Variables and loop of a tile, up to its results. */
+export function tileLoop(loop: TileLoop): readonly string[] {
+  const { places, vector, vectors, variables = [], results, units, readColumn, readRow, passes } = loop;
+  return [
+    ...places,
+    ...range(vectors).map((i) => `var v${i} = ${vector}();`),
+    ...variables,
+    ...results.map((name) => `var ${name} = vec4f();`),
+    `for (var u = 0u; u < ${units}; u++) {`,
+    `if (lane < ${columns}u) {`,
+    ...readColumn,
+    "} else {",
+    ...readRow,
+    "}",
+    ...passes.flatMap(({ write, multiply }) => ["workgroupBarrier();", ...write, "workgroupBarrier();", ...multiply]),
+    "}",
+  ];
+}
+
 /** How the results of a lane divide a tile of which a lane computes vectors of four columns. */
 interface ResultPlaces {
   /** Lanes along a side of the tile. */

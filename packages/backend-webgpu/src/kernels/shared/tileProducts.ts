@@ -6,7 +6,7 @@ import { defineDispatch, input, output } from "../../wgsl/module.ts";
 import type { Binding, Dispatch, Field } from "./kernel.ts";
 import { packedTileText } from "./packedTiles.ts";
 import { range } from "./shape.ts";
-import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
+import { columns, lanes, resultNames, storeText, type TileText, tileLoop, tilePlace } from "./tile.ts";
 import { floatArithmetic, type TileArithmetic, unitVectors } from "./tileArithmetic.ts";
 import { denseRows, type TileRows } from "./tileRows.ts";
 import { hasRowProduct, rowElement, weightsAtOnce, weightVectors } from "./weights.ts";
@@ -105,7 +105,6 @@ function tileText(dtype: DType, perLane: 4 | 8, order: TileRows, arithmetic: Til
   const sharers = columns / rows;
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   const results = resultNames(perLane);
-  const read = readText(k, dtype, sharers, arithmetic);
   const written = (half: number): readonly string[] => {
     const own = range(4).map((i) => 4 * half + i);
     return [
@@ -115,28 +114,31 @@ function tileText(dtype: DType, perLane: 4 | 8, order: TileRows, arithmetic: Til
         : `else if (share == ${half}u) { ${write(range(4), `${columns}u + row`, stride)} }`,
     ];
   };
-  const compute = arithmetic.compute(perLane, stride);
-  k.lines.unshift(
+  const multiply = arithmetic.compute(perLane, stride);
+  const body = [
     ...tilePlace(rows, order),
-    `let row = lane % ${rows}u; let share = (lane - ${columns}u) / ${rows}u;`,
-    `let column = ${order.column("min(j0 + lane, p.n - 1u)", "p.n")};`,
-    `let rowStart = ${arithmetic.rowStart(order.source("i0 + row"))};`,
-    ...range(unitVectors).map((i) => `var v${i} = ${vector}();`),
-    ...arithmetic.variables,
-    ...results.map((name) => `var ${name} = vec4f();`),
-    `for (var u = 0u; u < p.k / ${unitWeights}u; u++) {`,
-  );
-  k.lines.push(
-    ...read,
-    ...[0, 1].flatMap((half) => ["workgroupBarrier();", ...written(half), "workgroupBarrier();", ...compute]),
-    "}",
+    ...tileLoop({
+      places: [
+        `let row = lane % ${rows}u; let share = (lane - ${columns}u) / ${rows}u;`,
+        `let column = ${order.column("min(j0 + lane, p.n - 1u)", "p.n")};`,
+        `let rowStart = ${arithmetic.rowStart(order.source("i0 + row"))};`,
+      ],
+      vector,
+      vectors: unitVectors,
+      variables: arithmetic.variables,
+      results,
+      units: `p.k / ${unitWeights}u`,
+      readColumn: weightText(k, dtype, arithmetic),
+      readRow: arithmetic.readRow(sharers),
+      passes: [0, 1].map((half) => ({ write: written(half), multiply })),
+    }),
     ...storeText(results, { side: 16, perRow: 2, start: "", apart, ...(factor && { factor }) }, order),
-  );
-  return { declarations: [...k.declarations, ...arithmetic.declarations(stride)], body: k.lines.join("\n") };
+  ];
+  return { declarations: [...k.declarations, ...arithmetic.declarations(stride)], body: body.join("\n") };
 }
 
-function readText(k: WgslEmitter, dtype: DType, sharers: number, { takeWeights, endWeights, readRow }: TileArithmetic): readonly string[] {
-  const before = k.lines.length;
+/** Reads unit `u` of the lane's column. */
+function weightText(k: WgslEmitter, dtype: DType, { takeWeights, endWeights }: TileArithmetic): readonly string[] {
   const weights = weightsAtOnce(dtype) ?? unitWeights;
   const perRead = weights / 4;
   for (const part of range(unitWeights / weights)) {
@@ -148,6 +150,5 @@ function readText(k: WgslEmitter, dtype: DType, sharers: number, { takeWeights, 
       k.lines.push(takeWeights(part * perRead + i, offset === undefined ? scaled : `${scaled} + ${offset}`));
     });
   }
-  const decode = k.lines.splice(before);
-  return [`if (lane < ${columns}u) {`, ...decode, ...endWeights, "} else {", ...readRow(sharers), "}"];
+  return [...k.lines, ...endWeights];
 }
