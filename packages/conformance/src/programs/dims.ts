@@ -131,12 +131,35 @@ export const dims: readonly ConformanceTest[] = [
     const runs = [1281, 1, 0].map(alongOf);
     await expectLikeReference("along symbolic axes", backend, along(), {}, runs, { rtol: 1e-4, atol: 1e-4 });
   }),
+  programTest("products whose depth is that of a run", async (backend) => {
+    await expectLikeReference("deep", backend, deep(), {}, [0, 1, 3, 8, 32, 33, max].map(deepOf), { rtol: 1e-5, atol: 1e-5 });
+  }),
   programTest("ops along an axis before symbolic ones", async (backend) => {
     // No column, one, some lanes of a tile, whole tiles, and a part of the last one.
     const runs = [0, 1, 2, 31, 64, 65, 150].map(beforeOf);
     await expectLikeReference("before symbolic axes", backend, before(), {}, runs, { rtol: 1e-4, atol: 1e-4 });
   }),
 ];
+
+/** Products of a few rows and of many, of depths that are symbolic, with operands stored in each way. */
+function deep(): Program {
+  const program = createProgram();
+  const K = program.dim("K", max);
+  for (const rows of [2, 20]) {
+    const a = program.input(`a${rows}`, "f32", [rows, K]);
+    const b = program.input(`b${rows}`, "f32", [K, 12]);
+    program.output(`product of ${rows} rows`, program.matmul(a, b));
+    const turned = program.matmul(b, a, { transposeA: true, transposeB: true });
+    program.output(`turned product of ${rows} columns`, program.relu(turned));
+  }
+  return program;
+}
+
+/** Inputs of {@link deep} of depth `k`. */
+function deepOf(k: number): Run {
+  const inputs = [2, 20].flatMap((rows) => [[`a${rows}`, uniform(k, rows * k)] as const, [`b${rows}`, uniform(k + 1, 12 * k)] as const]);
+  return { inputs: Object.fromEntries(inputs), dims: { K: k } };
+}
 
 const maxColumns = 150;
 const shapesBefore = { single: [2, 9], vectors: [5], shared: [300], pair: [1] } as const;
