@@ -11,6 +11,7 @@ import { attentionFor } from "../src/kernels/attention.ts";
 import { hasForms, inForm } from "../src/tuning/tuning.ts";
 import { type AttentionCase, attentionCall } from "./attentionCase.ts";
 import { type AttentionForm, attentionProducts } from "./attentionProducts.ts";
+import { componentWrites } from "./componentWrites.ts";
 import { overlay } from "./guardedGpu.ts";
 import { Dispatches, h200, type NamedDispatch } from "./kernelTexts.ts";
 import { nullGpu } from "./openBackend.ts";
@@ -244,14 +245,18 @@ const moduleOf: Check = async (device, _pipelines, { dispatch: { code } }) => {
   return (await device.popErrorScope())?.message;
 };
 
-/** What Dawn's null adapter says of the texts that it refuses. */
+/** What Dawn's null adapter says of the texts that it refuses, and writes in texts that it accepts although devices may lose them. */
 async function failuresOf(gpu: GPU, texts: readonly NamedDispatch[], check: Check): Promise<readonly string[]> {
   const { device } = await openDevice({ gpu, experimental: ["subgroup-matrix"] });
   const pipelines = new PipelineCache(device);
   const failures = await Promise.all(
     texts.map(async (named) => {
-      const message = await check(device, pipelines, named);
-      return message === undefined ? [] : [`${named.op}: ${message}\n${named.dispatch.code}`];
+      const { op, dispatch } = named;
+      const messages = [
+        await check(device, pipelines, named),
+        ...componentWrites(dispatch.code).map((text) => `lanes write components of one vector: ${text}`),
+      ];
+      return messages.flatMap((message) => (message === undefined ? [] : [`${op}: ${message}\n${dispatch.code}`]));
     }),
   );
   device.destroy();

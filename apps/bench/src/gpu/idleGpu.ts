@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import type { WebgpuOptions } from "@centella/backend-webgpu";
 import { Skip } from "../runner/subject.ts";
 
-type Gpu = NonNullable<WebgpuOptions["gpu"]>;
+export type Gpu = NonNullable<WebgpuOptions["gpu"]>;
 
 let opened: Gpu | undefined;
 
@@ -18,7 +18,10 @@ export function idleGpu(): Gpu {
 /** Dawn, and the constants that browsers have as globals. @throws {Skip} where the package `webgpu` is not installed */
 export function loadDawn(): {
   create(options: readonly string[]): Gpu;
-  readonly globals: Pick<typeof globalThis, "GPUBufferUsage" | "GPUMapMode">;
+  readonly globals: {
+    readonly GPUBufferUsage: Readonly<Record<"STORAGE" | "COPY_SRC" | "COPY_DST" | "MAP_READ", number>>;
+    readonly GPUMapMode: Readonly<Record<"READ", number>>;
+  };
 } {
   try {
     return createRequire(import.meta.resolve("@centella/backend-webgpu"))("webgpu");

@@ -1,6 +1,6 @@
 import type { Contestant } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
-import { loadDawn } from "./idleGpu.ts";
+import { type Gpu, loadDawn } from "./idleGpu.ts";
 
 /** Elements of the vector. */
 const elements = 16;
@@ -23,7 +23,7 @@ export const rawRelu: Contestant = {
 };
 
 /** Dawn must not be collected while results are pending. */
-let gpu: GPU | undefined;
+let gpu: Gpu | undefined;
 
 async function openRelu(): Promise<{ run(): Promise<Float32Array>; dispose(): void }> {
   const { create, globals } = loadDawn();

@@ -58,7 +58,7 @@ const blocks: CacheElements = {
       let words = vec3u(cache[start / 4u], cache[start / 4u + 1u], cache[(start + 7u) / 4u]);
       return Codes(words, cache[block * 34u / 4u], block % 2u == 1u);
     }`,
-    `fn fourOf(codes: Codes, low: u32, high: u32) -> vec4f {
+    `fn quarterOf(codes: Codes, low: u32, high: u32) -> vec4f {
       let word = select((low >> 16u) | (high << 16u), low, codes.isWhole);
       let scale = unpack2x16float(select(codes.scale, codes.scale >> 16u, codes.isWhole)).x;
       return vec4f(vec4i(vec4u(word) << vec4u(24u, 16u, 8u, 0u)) >> vec4u(24u)) * scale;
@@ -66,7 +66,7 @@ const blocks: CacheElements = {
   ],
   packedAt: (at) => `codesAt(${at})`,
   vectors: (packed) => [
-    `fourOf(${packed}, ${packed}.words.x, ${packed}.words.y)`,
-    `fourOf(${packed}, ${packed}.words.y, ${packed}.words.z)`,
+    `quarterOf(${packed}, ${packed}.words.x, ${packed}.words.y)`,
+    `quarterOf(${packed}, ${packed}.words.y, ${packed}.words.z)`,
   ],
 };

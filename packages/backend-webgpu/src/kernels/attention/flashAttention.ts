@@ -1,4 +1,5 @@
 import type { ParamsOf } from "@centella/core";
+import { fourDeclarations, fourType } from "../../wgsl/fours.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
 import type { Dispatch } from "../shared/kernel.ts";
 import { range } from "../shared/shape.ts";
@@ -12,7 +13,7 @@ import {
   ownVectors,
   positionsAtOnce,
   rowsPerLane,
-  tileVectors,
+  tileFours,
   valueElements,
 } from "./flashForm.ts";
 import { scoresText } from "./flashScores.ts";
@@ -68,8 +69,9 @@ function flashText(
     ...terms.declarations,
     ...cache.declarations,
     weightDeclarations,
+    ...fourDeclarations,
     "const absent = 0xffffffffu;",
-    `var<workgroup> tiles: array<vec4f, ${tileVectors(form)}>;`,
+    `var<workgroup> tiles: array<${fourType}, ${tileFours(form)}>;`,
     // Where each position of the tile is in the cache.
     `var<workgroup> places: array<u32, ${positionsAtOnce}>;`,
     // Not 0 once a position was found that no row sees although it is in a sequence: its block is not in the cache.

@@ -37,7 +37,7 @@ export const sharers: number = across / rowsPerLane;
 /** Most elements of a value in a workgroup: a lane keeps a sixteenth of the values of its rows. */
 const mostElements = 256;
 
-/** Vectors of a position's weights beyond its rows: lanes with neighbouring positions then write to different banks. */
+/** Elements of a position's weights beyond its rows: lanes with neighbouring positions then write to different banks. */
 const padding = 1;
 
 /** The largest form that fits a workgroup's memory; undefined if none does, or if keys and values are not whole reads of the cache. */
@@ -75,13 +75,13 @@ export function ownVectors(form: FlashForm): readonly number[] {
   return range(Math.ceil(valueElements(form) / (4 * across)));
 }
 
-/** Vectors of a position's weights in the workgroup's memory. */
+/** Elements of a position's weights in the workgroup's memory. */
 export function weightStride({ rows }: FlashForm): number {
   return rows / 4 + padding;
 }
 
-/** Vectors of the workgroup's memory: queries and keys, then weights and values. */
-export function tileVectors(form: FlashForm): number {
+/** Elements of the workgroup's memory, four floats each: queries and keys, then weights and values. */
+export function tileFours(form: FlashForm): number {
   const scores = (depthAtOnce * (form.rows + positionsAtOnce)) / 4;
   const values = positionsAtOnce * weightStride(form) + (form.valuesAtOnce * valueElements(form)) / 4;
   return Math.max(scores, values);
@@ -89,7 +89,7 @@ export function tileVectors(form: FlashForm): number {
 
 /** Bytes of the workgroup's memory: tiles, `places`, `gaps`, `spans`, `factors` and `exchanged`. */
 function bytesOf(form: FlashForm): number {
-  return 16 * tileVectors(form) + 4 * (positionsAtOnce + 4 + 5 * form.rows + lanesOf(form));
+  return 16 * tileFours(form) + 4 * (positionsAtOnce + 4 + 5 * form.rows + lanesOf(form));
 }
 
 /** Reads from the cache from element `at` of the place; zeros where there is no position. */

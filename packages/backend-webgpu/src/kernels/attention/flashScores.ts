@@ -6,7 +6,7 @@ import { across, depthAtOnce, type FlashForm, fetchText, lanesOf, positionsAtOnc
 export function scoresText(form: FlashForm): readonly string[] {
   const { rows, dK, heads, cache } = form;
   const lanes = lanesOf(form);
-  const keyVectors = (depthAtOnce * rows) / 4;
+  const keyFours = (depthAtOnce * rows) / 4;
   const perRow = depthAtOnce / 4;
   const queries = range((rows * perRow) / lanes).map((n) => ({ name: `query${n}`, index: `(lane + ${n * lanes}u)` }));
   const keys = range((positionsAtOnce * depthAtOnce) / cacheWidth / lanes).map((n) => ({
@@ -46,7 +46,7 @@ export function scoresText(form: FlashForm): readonly string[] {
     ),
     ...keys.flatMap(({ name, index }) => [
       "{",
-      `let at = ${keyVectors}u + ${index} / ${positionsAtOnce}u * ${(cacheWidth * positionsAtOnce) / 4}u + lane % ${across}u;`,
+      `let at = ${keyFours}u + ${index} / ${positionsAtOnce}u * ${(cacheWidth * positionsAtOnce) / 4}u + lane % ${across}u;`,
       `let part = ${index} % ${positionsAtOnce}u / ${across}u;`,
       ...cache
         .vectors(name)
@@ -61,8 +61,8 @@ export function scoresText(form: FlashForm): readonly string[] {
     ...fetch(`(depth + ${depthAtOnce}u)`),
     "}",
     `for (var k = 0u; k < ${isUneven ? `min(${depthAtOnce}u, ${dK}u - depth)` : `${depthAtOnce}u`}; k++) {`,
-    ...range(rowsPerLane / 4).map((a) => `let a${a} = tiles[k * ${rows / 4}u + ty * ${rowsPerLane / 4}u + ${a}u];`),
-    `let b = tiles[${keyVectors}u + k * ${across}u + tx];`,
+    ...range(rowsPerLane / 4).map((a) => `let a${a} = vectorOf(tiles[k * ${rows / 4}u + ty * ${rowsPerLane / 4}u + ${a}u]);`),
+    `let b = vectorOf(tiles[${keyFours}u + k * ${across}u + tx]);`,
     ...range(rowsPerLane).map((i) => `s${i} = fma(vec4f(a${i >> 2}[${i & 3}]), b, s${i});`),
     "}",
     "}",

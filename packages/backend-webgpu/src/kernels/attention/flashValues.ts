@@ -18,7 +18,7 @@ export function valuesText(form: FlashForm): readonly string[] {
   const size = valueElements(form);
   const lanes = lanesOf(form);
   const stride = weightStride(form);
-  const valueVectors = positionsAtOnce * stride;
+  const valueFours = positionsAtOnce * stride;
   const own = ownVectors(form);
   const begin = valueParts > 1 ? `${dK}u + group % ${valueParts}u * ${size}u` : `${dK}u`;
   const reads = (valuesAtOnce * size) / cacheWidth;
@@ -36,8 +36,8 @@ export function valuesText(form: FlashForm): readonly string[] {
     `for (var first = 0u; first < ${positionsAtOnce}u; first += ${valuesAtOnce}u) {`,
     "workgroupBarrier();",
     ...values.flatMap(({ name, index }) => [
-      `{ let at = ${valueVectors}u + ${index} * ${cacheWidth / 4}u;`,
-      ...cache.vectors(name).map((vector, v) => `tiles[at + ${v}u] = ${vector};`),
+      `{ let at = ${valueFours}u + ${index} * ${cacheWidth / 4}u;`,
+      ...cache.vectors(name).map((vector, v) => `tiles[at + ${v}u] = fourOf(${vector});`),
       "}",
     ]),
     "workgroupBarrier();",
@@ -45,11 +45,11 @@ export function valuesText(form: FlashForm): readonly string[] {
     ...fetch(`first + ${valuesAtOnce}u`),
     "}",
     `for (var i = 0u; i < ${valuesAtOnce}u; i++) {`,
-    ...range(rowsPerLane / 4).map((a) => `let a${a} = tiles[(first + i) * ${stride}u + ty * ${rowsPerLane / 4}u + ${a}u];`),
+    ...range(rowsPerLane / 4).map((a) => `let a${a} = vectorOf(tiles[(first + i) * ${stride}u + ty * ${rowsPerLane / 4}u + ${a}u]);`),
     ...own.map((v) => {
       const at = `tx + ${v * across}u`;
       const inside = (v + 1) * 4 * across <= size ? at : `min(${at}, ${size / 4 - 1}u)`;
-      return `let b${v} = tiles[${valueVectors}u + i * ${size / 4}u + ${inside}];`;
+      return `let b${v} = vectorOf(tiles[${valueFours}u + i * ${size / 4}u + ${inside}]);`;
     }),
     ...range(rowsPerLane).flatMap((i) => own.map((v) => `o${i}_${v} = fma(vec4f(a${i >> 2}[${i & 3}]), b${v}, o${i}_${v});`)),
     "}",

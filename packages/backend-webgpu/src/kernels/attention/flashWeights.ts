@@ -1,4 +1,5 @@
 import type { ParamsOf } from "@centella/core";
+import { fourType } from "../../wgsl/fours.ts";
 import { range } from "../shared/shape.ts";
 import { adjustScores, type ScoreTerms } from "./attentionScores.ts";
 import { across, type FlashForm, positionsAtOnce, positionsPerLane, rowsPerLane, sharers, weightStride } from "./flashForm.ts";
@@ -34,7 +35,7 @@ export function weightsText(params: ParamsOf<"attention">, form: FlashForm, term
     ...range(positionsPerLane).flatMap((e) =>
       range(rowsPerLane / 4).map((a) => {
         const four = range(4).map((i) => `s${4 * a + i}[${e}]`);
-        return `tiles[(tx + ${e * across}u) * ${stride}u + ty * ${rowsPerLane / 4}u + ${a}u] = vec4f(${four.join(", ")});`;
+        return `tiles[(tx + ${e * across}u) * ${stride}u + ty * ${rowsPerLane / 4}u + ${a}u] = ${fourType}(${four.join(", ")});`;
       }),
     ),
     "workgroupBarrier();",

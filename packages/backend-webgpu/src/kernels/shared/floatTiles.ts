@@ -1,4 +1,5 @@
 import type { DType } from "@centella/core";
+import { fourDeclarations, fourType } from "../../wgsl/fours.ts";
 import { range } from "./shape.ts";
 import { storeText } from "./tile.ts";
 import { quadElement, quadText } from "./weights.ts";
@@ -89,7 +90,10 @@ export function floatTileText(
     ...results.map(({ i, j, name }) => `${name} = fma(vec4f(a${k}_${Math.floor(i / 4)}[${i % 4}]), b${k}_${j}, ${name});`),
   ]);
   return {
-    declarations: ["a", "b"].map((name) => `var<workgroup> ${name}Tile: array<array<vec4f, ${extent / 4}>, ${depth}>;`),
+    declarations: [
+      ...fourDeclarations,
+      ...operands.map(({ name, element }) => `var<workgroup> ${name}Tile: array<array<${element}, ${extent / 4}>, ${depth}>;`),
+    ],
     body: [
       `let ty = lane / ${side}u; let tx = lane % ${side}u;`,
       ...results.map(({ name }) => `var ${name} = vec4f();`),
@@ -124,6 +128,9 @@ function storeOnce({ i, j, name }: { readonly i: number; readonly j: number; rea
 }
 
 interface OperandText {
+  readonly name: "a" | "b";
+  /** Type of four neighbouring rows or columns of the operand in workgroup memory. */
+  readonly element: string;
   /** Where the lane's vectors are. */
   readonly places: readonly string[];
   /** Reads the lane's vectors of the depth from `k` on. */
@@ -148,19 +155,22 @@ function operandText(tile: FloatTile, name: "a" | "b", operand: FloatOperand): O
   // Single elements are floats once they are read.
   const dtype = operand.isScalar ? "f32" : operand.dtype;
   const lane = name === "a" ? "ty" : "tx";
-  const read = (k: number, part: number, at: string): string =>
-    `let ${name}${k}_${part} = ${name}Tile[${k}][${at}${part > 0 ? ` + ${part * side}u` : ""}];`;
+  const inTile = (k: number, part: number, at: string): string => `${name}Tile[${k}][${at}${part > 0 ? ` + ${part * side}u` : ""}]`;
   if (!operand.isAlongDepth) {
     return {
+      name,
+      element: "vec4f",
       places: vectors.flatMap((v) => [quadPlaces[v] ?? "", starts(v)]),
       fetch,
       write: vectors.map((v) => `${name}Tile[${name}Row${v}][${name}Quad${v}] = ${quadText(dtype, `${name}${v}`)};`),
-      read: (k, part) => read(k, part, lane),
+      read: (k, part) => `let ${name}${k}_${part} = ${inTile(k, part, lane)};`,
     };
   }
   // Lanes of a subgroup write rows that follow one another, at several places of the depth: a shift by these keeps them in banks of their own.
   const shift = together / 4 / quads;
   return {
+    name,
+    element: fourType,
     places: [
       ...vectors.flatMap((v) => [
         quadPlaces[v] ?? "",
@@ -177,7 +187,7 @@ function operandText(tile: FloatTile, name: "a" | "b", operand: FloatOperand): O
         return `${name}Tile[${name}Quad${v} * 4u + ${e}u][${name}Place${v}][${name}Row${v} % 4u] = ${value};`;
       }),
     ]),
-    read: (k, part) => read(k, part, `${name}Lane${Math.floor(k / 4)}`),
+    read: (k, part) => `let ${name}${k}_${part} = vectorOf(${inTile(k, part, `${name}Lane${Math.floor(k / 4)}`)});`,
   };
 }
 

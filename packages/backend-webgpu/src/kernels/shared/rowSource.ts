@@ -18,6 +18,7 @@ import {
 } from "@centella/gpu-kernels";
 import type { ActivationType } from "@centella/quant";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
+import { fourDeclarations, fourType } from "../../wgsl/fours.ts";
 import { bindingsOf, dtypesOf, rowLanes, Uniforms } from "../../wgsl/gpuKernel.ts";
 import type { Binding } from "./kernel.ts";
 import type { Left } from "./products.ts";
@@ -187,7 +188,7 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
     get: (index) => k.define("f32", element(index)),
     set: (index, value) => void k.lines.push(`${element(index)} = ${value};`),
     width: 4,
-    store: (index, values) => void k.lines.push(`${quad(`${index} >> 2u`)} = vec4f(${values.join(", ")});`),
+    store: (index, values) => void k.lines.push(`${quad(`${index} >> 2u`)} = ${fourType}(${values.join(", ")});`),
   };
   const isKeeper = k.compare("eq", k.define("u32", "group"), 0);
   stageNorm(scope, norm, { rows: 1, most: 1, rounding, staged, isKeeper });
@@ -197,8 +198,8 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
     bytes,
     bindings: bindingsOf(args, k),
     uniforms: scope.types,
-    declarations: [`var<workgroup> staged: array<vec4f, ${quadsOf(a)}>;`, quadPlace, ...k.declarations],
-    stage: { lines: k.lines, lanes, bytes, quadAt: quad, unitQuadAt: noQuads },
+    declarations: [`var<workgroup> staged: array<${fourType}, ${quadsOf(a)}>;`, ...fourDeclarations, quadPlace, ...k.declarations],
+    stage: { lines: k.lines, lanes, bytes, quadAt: (index) => `vectorOf(${quad(index)})`, unitQuadAt: noQuads },
     leftOf: () => ({ a: "staged", isPacked: false }),
     values: (dims) => scope.values(dims),
   };
