@@ -148,6 +148,7 @@ function modelCalls(): readonly Call[] {
       call("argmax", [f32(T, 128256)], {}, bucket),
       call("softmax", [f32(T, 1000)], { axis: 0 }, bucket),
       call("sum", [f32(T, 1000)], {}, bucket),
+      ...(["sum", "argmax", "softmax", "cumsum"] as const).map((name) => call(name, [f32(3000, T)], { axis: 0 }, bucket)),
     ];
   });
 }

@@ -162,6 +162,20 @@ const attentionCases = (): readonly Omit<AttentionCase, "tokens">[] => {
   );
 };
 
+test("Dawn compiles tiles of halves", async () => {
+  const table = new Dispatches({ ...guaranteed, ...page });
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 4096), 1024]);
+  for (const dtype of isFullGrid ? (["f16", ...blockTypes] as const) : (["f16", "q8_0", "q6_K"] as const)) {
+    const weight = program.persistent(dtype, { dtype, shape: [4000, 1024] });
+    program.output(dtype, program.matmul(x, weight, { transposeB: true, activations: "half" }));
+  }
+  const texts = table.ofProgram(program).filter(({ dispatch: { code } }) => code.includes("vec4<f16>"));
+  // Tiles of 64 and of 128 rows.
+  expect(texts).toHaveLength(2 * program.outputs.length);
+  expect(await failuresOf(await nullGpu(), texts, pipelineOf)).toEqual([]);
+});
+
 const blockTypes = Object.keys(ggmlTypes)
   .filter(isGgmlType)
   .filter((type): type is BlockType => isBlockType(type));

@@ -134,5 +134,16 @@ function products(): readonly Product[] {
     { k: 20, dtype: "f16" },
     { k: 40, dtype: "bf16", transposeB: true },
   ];
-  return sizes.flatMap((size) => ways.map((way) => ({ ...size, ...way })));
+  // Operands of which vectors of four do not begin at multiples of 4 elements.
+  const oddWays: typeof ways = [
+    { k: 17 },
+    { k: 33, transposeB: true },
+    { k: 16, transposeA: true },
+    { k: 21, dtype: "f16", transposeB: true },
+    { k: 64, dtype: "q4_0", transposeB: true },
+  ];
+  return sizes.flatMap((size) => [
+    ...ways.map((way) => ({ ...size, ...way })),
+    ...oddWays.map((way) => ({ ...size, m: size.m - 1, n: size.n - 3, ...way })),
+  ]);
 }

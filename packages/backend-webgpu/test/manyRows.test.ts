@@ -77,3 +77,27 @@ test("dispatches of several results bind no more buffers than the device can", (
     expect(dispatches.map(writesOf).slice(0, -3)).toEqual(maxBindings >= 7 ? [3] : [2, 1]);
   }
 });
+
+test("without matrices, mode half multiplies halves from 65 rows on, and other modes do not", () => {
+  const withHalves: Capabilities = { ...h200, subgroupMatrices: [] };
+  const product = (activations: "half" | "ggml" | "f32"): Program => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", most), 4096]);
+    const [gate, up] = ["gate", "up"].map((name) =>
+      program.matmul(x, program.persistent(name, { dtype: "f16", shape: [14336, 4096] }), { transposeB: true, activations }),
+    );
+    program.output("y", program.mul(program.silu(gate!), up!));
+    return program;
+  };
+  const halvesIn = (activations: "half" | "ggml" | "f32", rows: number, capabilities = withHalves): readonly Dispatch[] =>
+    dispatchesIn(product(activations), capabilities, rows).filter(({ code }) => code.includes("vec4<f16>"));
+  // A dispatch rounds the rows, and each product has one of its own.
+  for (const rows of [65, 128, 512]) {
+    expect(halvesIn("half", rows)).toHaveLength(2);
+    expect(dispatchesIn(product("half"), withHalves, rows)).toHaveLength(3);
+  }
+  expect(halvesIn("half", 64)).toEqual([]);
+  expect(halvesIn("ggml", 512)).toEqual([]);
+  expect(halvesIn("f32", 512)).toEqual([]);
+  expect(halvesIn("half", 512, { ...withHalves, f16: false })).toEqual([]);
+});

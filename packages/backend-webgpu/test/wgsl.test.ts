@@ -52,6 +52,7 @@ const calls: Readonly<Record<string, Parameters<typeof kernelsFor>[0]>> = {
   "transpose of a matrix": (p, x) => p.transpose(x("f32", 67, 45)),
   "transpose of halves in whole tiles": (p, x) => p.transpose(x("f16", T, 128, 64), { axes: [0, 2, 1] }),
   "quantize to q4_0": (p, x) => p.quantize(x("f32", T, 64), { dtype: "q4_0" }),
+  "softmax of columns of a run": (p, x) => p.softmax(x("f32", 64, T), { axis: 0 }),
   cumsum: (p, x) => p.cumsum(x("f32", T, 64), { axis: 0 }),
   moeMatmul: (p, x) => p.moeMatmul(x("f32", T, 256), x("q4_K", 8, 30, 256), x("i32", T, 2)),
   conv2d: (p, x) => p.conv2d(x("f32", 1, 4, 8, 8), x("f32", 6, 2, 3, 3), { groups: 2 }),
@@ -185,26 +186,34 @@ describe("generated WGSL", () => {
   test("one row, a few rows and many have forms of their own, and none has nothing to do", () => {
     const kernels = kernelsFor(calls["matmul of T rows with an f16 weight"]!);
     const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
-    // 32 columns, 4 of them in each workgroup; rows by four. Then 16 columns by 16 rows, and tiles of three extents.
+    // 32 columns, 4 of them in each workgroup; rows by four. Then 16 columns by 16 rows, and tiles: no run has enough larger ones.
     expect([0, 1, 4, 5, 8, 9, 64, 65].map(groups)).toEqual([
-      [0, 0, 0, 0, 0, 0],
-      [8, 0, 0, 0, 0, 0],
-      [0, 8, 0, 0, 0, 0],
-      [0, 16, 0, 0, 0, 0],
-      [0, 16, 0, 0, 0, 0],
-      [0, 0, 2, 0, 0, 0],
-      [0, 0, 8, 0, 0, 0],
-      [0, 0, 0, 0, 0, 3],
+      [0, 0, 0, 0],
+      [8, 0, 0, 0],
+      [0, 8, 0, 0],
+      [0, 16, 0, 0],
+      [0, 16, 0, 0],
+      [0, 0, 2, 0],
+      [0, 0, 8, 0],
+      [0, 0, 0, 3],
     ]);
+    const wide = kernelsFor((p, x) => p.matmul(x("f32", T, 64), x("f16", 8192, 64), { transposeB: true }));
+    const wideGroups = (rows: number): number[] => wide.map((kernel) => kernel.sizeIn({ T: rows }).groups).slice(3);
+    // Tiles of 128, 64 and 32 rows and columns.
+    expect(wideGroups(512)).toEqual([256, 0, 0]);
+    expect(wideGroups(65)).toEqual([0, 256, 0]);
+    const narrow = kernelsFor((p, x) => p.matmul(x("f32", T, 64), x("f16", 1024, 64), { transposeB: true }));
+    expect(narrow.map((kernel) => kernel.sizeIn({ T: 512 }).groups).slice(3)).toEqual([128, 0]);
+    expect(narrow.map((kernel) => kernel.sizeIn({ T: 65 }).groups).slice(3)).toEqual([0, 96]);
   });
 
   test("few rows read several weights at once, also where tiles do not", () => {
     const kernels = kernelsFor((p, x) => p.matmul(x("f32", T, 40), x("f16", 32, 40), { transposeB: true }));
     const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
     expect([1, 8, 9].map(groups)).toEqual([
-      [8, 0, 0, 0, 0],
-      [0, 16, 0, 0, 0],
-      [0, 0, 0, 0, 1],
+      [8, 0, 0],
+      [0, 16, 0],
+      [0, 0, 1],
     ]);
   });
 

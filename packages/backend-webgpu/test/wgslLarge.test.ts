@@ -6,6 +6,7 @@ import { attentionProducts } from "./attentionProducts.ts";
 import { Dispatches, h200 } from "./kernelTexts.ts";
 
 const withoutMatrices: Capabilities = { ...h200, subgroupMatrices: [] };
+const withoutHalves: Capabilities = { ...withoutMatrices, f16: false };
 
 type Input = (dtype: DType, ...shape: number[]) => Value;
 type Record = (program: Program, input: Input) => Value | readonly Value[];
@@ -36,7 +37,10 @@ const calls: Readonly<{ [name: string]: readonly [record: Record, capabilities?:
   "16 rows with a Q4_K weight, by packed dot products": [product("q4_K", 16, "ggml")],
   "tiles of a Q4_K weight, by packed dot products": [product("q4_K", 512, "ggml"), withoutMatrices],
   "tiles of an f32 weight": [product("f32", 512, "f32")],
-  "tiles of an f16 weight without matrices": [product("f16", 512, "half"), withoutMatrices],
+  "tiles of an f16 weight without matrices": [product("f16", 512, "half"), withoutHalves],
+  "tiles of halves, with an f16 weight": [product("f16", 512, "half"), withoutMatrices],
+  "tiles of halves, with a Q4_K weight": [product("q4_K", 512, "half"), withoutMatrices],
+  "tiles of a Q4_K weight in f32": [product("q4_K", 512, "f32"), withoutMatrices],
   "matrices of an f16 weight": [product("f16", 512, "half")],
   "matrices of a Q4_K weight": [product("q4_K", 512, "ggml")],
   "matrices of two Q4_K weights, one of which gates the other's product": [

@@ -47,6 +47,8 @@ export {
   type GpuScope,
   type GpuScratch,
   type GpuStep,
+  groupCount,
+  groupExtent,
   type InputSpecs,
   mostElements,
   type Piece,

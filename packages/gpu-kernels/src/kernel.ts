@@ -1,7 +1,7 @@
 import type { Dim, DimValues, DType, OpName, ParamsOf, Shape, TensorSpec } from "@centella/core";
 import type { InputsOf } from "@centella/core/backend";
 import type { Emitter, F32, I32, NumberType, U32, Value } from "./emitter.ts";
-import { asValue, type Extent, type PerExtent } from "./extent.ts";
+import { asValue, type Extent, type PerExtent, plus, product } from "./extent.ts";
 
 /** Memory that a step reads or writes, by the name that its text uses. */
 export type GpuArgument =
@@ -72,13 +72,22 @@ export type GpuStep =
       readonly kind: "groups";
       readonly name: string;
       readonly args: GpuArguments;
-      readonly shape: Shape;
+      readonly shape: readonly GroupDim[];
       /** Default: the backend's number for groups that share a row. */
       readonly lanes?: number;
       /** Whether a lane has many values at a time: backends that share out registers give it more, and run fewer groups at once. */
       readonly hasManyValues?: true;
       readonly body: (scope: GpuScope, group: U32) => void;
     };
+
+/** Tiles that cover the elements of a shape, `size` of these each. The last tile may have fewer. */
+export interface Tiles {
+  readonly of: Shape;
+  readonly size: number;
+}
+
+/** Number of groups along an axis of a step: an extent, or the number of tiles. */
+export type GroupDim = Dim | Tiles;
 
 /** Four words of a result, and the number of 16-byte pieces before them. */
 export interface Piece {
@@ -166,6 +175,23 @@ export function output({ output: { dtype } }: GpuCall): GpuArgument {
 /** Largest number of elements of a shape that the steps of a call serve. */
 export function mostElements(shape: Shape, bucket: DimValues = {}): number {
   return shape.reduce<number>((count, dim) => count * (typeof dim === "number" ? dim : (bucket[dim.name] ?? dim.max)), 1);
+}
+
+/** Number of groups of a step where `extentOf` gives the extent of each dim: of a run, or the largest one of a bucket. */
+export function groupCount(shape: readonly GroupDim[], extentOf: (dim: Dim) => number): number {
+  const elements = (axes: Shape): number => axes.reduce<number>((count, dim) => count * extentOf(dim), 1);
+  return shape.reduce<number>((count, axis) => count * (isTiles(axis) ? Math.ceil(elements(axis.of) / axis.size) : extentOf(axis)), 1);
+}
+
+/** Number of groups along an axis of a step in a run, in the step's text. */
+export function groupExtent(scope: GpuScope, axis: GroupDim): Extent {
+  if (!isTiles(axis)) return scope.extent(axis);
+  const { k } = scope;
+  return k.quotient(asValue(k, plus(k, product(k, scope.extents(axis.of)), axis.size - 1)), axis.size);
+}
+
+function isTiles(axis: GroupDim): axis is Tiles {
+  return typeof axis === "object" && "of" in axis;
 }
 
 /** The arguments that {@link firstInput} takes. */

@@ -3,6 +3,8 @@ import {
   type Extent,
   type GpuKernel,
   type GpuStep,
+  groupCount,
+  groupExtent,
   isBelow,
   type NumberType,
   neighbourCount,
@@ -51,15 +53,20 @@ export function kernelFrom<P extends object>(name: string, { unsupported, steps,
 export function launchOf(call: KernelCall, op: string, step: GpuStep, own?: TextForm): Launch {
   const args = argumentsOf(call, step.args);
   const entry = step.name === "" ? op : `${op}_${step.name}`;
-  const elements = bucketElements(call, step.shape);
   if (step.kind === "groups") {
-    return launch(call, entry, { threads: step.lanes ?? defaultThreads, blocks: elements, args, ...(own && { form: own }) }, (scope) => {
+    const blocks = groupCount(step.shape, (dim) => bucketElements(call, [dim]));
+    return launch(call, entry, { threads: step.lanes ?? defaultThreads, blocks, args, ...(own && { form: own }) }, (scope) => {
       const { k } = scope;
       if (step.hasManyValues === true) k.blocksPerMultiprocessor = 2;
       const block = k.block();
-      k.ifUniform(isBelow(k, block, product(k, scope.extents(step.shape))), () => step.body(scope, block));
+      const groups = product(
+        k,
+        step.shape.map((axis) => groupExtent(scope, axis)),
+      );
+      k.ifUniform(isBelow(k, block, groups), () => step.body(scope, block));
     });
   }
+  const elements = bucketElements(call, step.shape);
   if (step.kind === "each" || step.kind === "pieces") {
     // Few lanes are spread over the multiprocessors.
     const threads = elements < call.gpu.multiprocessors * defaultThreads ? fewThreads : defaultThreads;

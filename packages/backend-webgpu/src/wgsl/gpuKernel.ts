@@ -10,13 +10,13 @@ import {
   type GpuScope,
   type GpuScratch,
   type GpuStep,
+  groupCount,
   mostElements,
   neighbourCount,
   type PerExtent,
   type U32,
 } from "@centella/gpu-kernels";
 import type { Binding, Dispatch, Field, Kernel, Resource } from "../kernels/shared/kernel.ts";
-import { count } from "../kernels/shared/shape.ts";
 import { WgslEmitter } from "./emitter.ts";
 import { defineDispatch, elementOf } from "./module.ts";
 
@@ -105,7 +105,7 @@ export function dispatchOf(step: GpuStep, subgroup: number, checkRun?: (dims: Di
     body,
     sizeIn(dims) {
       checkRun?.(dims);
-      const total = count(step.shape, dims);
+      const total = groupCount(step.shape, (dim) => resolveDim(dim, dims));
       return {
         groups: step.kind === "groups" ? total : Math.ceil(total / perLane / lanes),
         values: { ...scope.values(dims), count: total },

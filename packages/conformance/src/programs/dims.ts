@@ -1,4 +1,4 @@
-import { ArgumentError, type Backend, createProgram, type Program } from "@centella/core";
+import { ArgumentError, type Backend, createProgram, type Program, type Value } from "@centella/core";
 import { expectRejection } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
@@ -131,7 +131,72 @@ export const dims: readonly ConformanceTest[] = [
     const runs = [1281, 1, 0].map(alongOf);
     await expectLikeReference("along symbolic axes", backend, along(), {}, runs, { rtol: 1e-4, atol: 1e-4 });
   }),
+  programTest("products whose depth is that of a run", async (backend) => {
+    await expectLikeReference("deep", backend, deep(), {}, [0, 1, 3, 8, 32, 33, max].map(deepOf), { rtol: 1e-5, atol: 1e-5 });
+  }),
+  programTest("ops along an axis before symbolic ones", async (backend) => {
+    // No column, one, some lanes of a tile, whole tiles, and a part of the last one.
+    const runs = [0, 1, 2, 31, 64, 65, 150].map(beforeOf);
+    await expectLikeReference("before symbolic axes", backend, before(), {}, runs, { rtol: 1e-4, atol: 1e-4 });
+  }),
 ];
+
+/** Products of a few rows and of many, of depths that are symbolic, with operands stored in each way. */
+function deep(): Program {
+  const program = createProgram();
+  const K = program.dim("K", max);
+  for (const rows of [2, 20]) {
+    const a = program.input(`a${rows}`, "f32", [rows, K]);
+    const b = program.input(`b${rows}`, "f32", [K, 12]);
+    program.output(`product of ${rows} rows`, program.matmul(a, b));
+    const turned = program.matmul(b, a, { transposeA: true, transposeB: true });
+    program.output(`turned product of ${rows} columns`, program.relu(turned));
+  }
+  return program;
+}
+
+/** Inputs of {@link deep} of depth `k`. */
+function deepOf(k: number): Run {
+  const inputs = [2, 20].flatMap((rows) => [[`a${rows}`, uniform(k, rows * k)] as const, [`b${rows}`, uniform(k + 1, 12 * k)] as const]);
+  return { inputs: Object.fromEntries(inputs), dims: { K: k } };
+}
+
+const maxColumns = 150;
+const shapesBefore = { single: [2, 9], vectors: [5], shared: [300], pair: [1] } as const;
+
+/** Ops along an axis before a symbolic one: alone, beside an axis of four, shared by groups, and of one element. */
+function before(): Program {
+  const program = createProgram();
+  const columns = program.dim("columns", maxColumns);
+  for (const [name, shape] of Object.entries(shapesBefore)) {
+    const inner = name === "vectors" ? [columns, 4] : [columns];
+    const x = program.input(name, "f32", [...shape, ...inner]);
+    const along = { axis: shape.length - 1 };
+    const isPositive = program.greater(x, program.constant(Float32Array.of(0), "f32", []));
+    const results: Readonly<Record<string, Value>> = {
+      sum: program.relu(program.sum(program.scale(x, { by: 2 }), along)),
+      argmax: program.argmax(x, along),
+      softmax: program.scale(program.softmax(program.scale(x, { by: 3 }), along), { by: 2 }),
+      cumsum: program.cumsum(x, along),
+      variance: program.variance(x, along),
+      sumKahan: program.sumKahan(x, along),
+      all: program.all(isPositive, along),
+      any: program.any(isPositive, along),
+    };
+    for (const [op, result] of Object.entries(results)) program.output(`${op} of ${name}`, result);
+  }
+  return program;
+}
+
+/** Inputs of {@link before} with `count` columns. */
+function beforeOf(count: number): Run {
+  const sizes = Object.entries(shapesBefore).map(([name, shape]) => [name, product(shape) * count * (name === "vectors" ? 4 : 1)] as const);
+  return { inputs: Object.fromEntries(sizes.map(([name, size], i) => [name, uniform(10 * count + i, size)])), dims: { columns: count } };
+}
+
+function product(shape: readonly number[]): number {
+  return shape.reduce((a, b) => a * b, 1);
+}
 
 const [maxRows, columns, maxLength] = [1300, 128, 20_000];
 

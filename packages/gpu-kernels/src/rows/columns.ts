@@ -1,55 +1,34 @@
 import type { Dim, DimValues, Shape } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
-import { type Bool, type Emitter, type F32, type NumberType, neighbourCount, type U32, type Values } from "../emitter.ts";
+import type { Bool, Emitter, F32, NumberType, U32, Values } from "../emitter.ts";
 import { asValue, type Extent, isBelow, plus, times, timesPlus, unflatten } from "../extent.ts";
-import { type GpuArguments, type GpuScope, type GpuScratch, type GpuStep, mostElements } from "../kernel.ts";
+import { type GpuArguments, type GpuScope, type GpuScratch, type GpuStep, groupCount, mostElements } from "../kernel.ts";
+import { type ColumnTile, columnsIn, columnTile, lanesIn, tilesIn, wholeIn } from "./columnTile.ts";
 import { forChunks, forTurns, type Rows } from "./rows.ts";
 import { sharersOf } from "./shares.ts";
 import { accumulator, loadSummary, type Summary, storeSummary } from "./summary.ts";
 
-/** Most lanes of a group that reads a tile of columns. */
-const tileLanes = 256;
-
-/** The number of lanes of a group is a multiple of it. */
-const warpLanes = 32;
-
-/** Most lanes next to each other in a tile: 512 bytes where each reads four columns, else 256. */
-const mostAcross = { 1: 64, 4: 32 } as const;
-
 /** Fewest rows of a lane where several groups share the rows of a tile. */
 const leastTurns = 4;
 
-/** A tensor `[...outer, length, columns]` that is worked on along an axis other than its last, by groups that have tiles of columns. */
+/** A tensor `[...outer, length, ...inner]` that is worked on along an axis other than its last, by groups that have tiles of columns. */
 export interface Columns {
   readonly outer: Shape;
   readonly length: Dim;
-  readonly columns: number;
-  readonly tile: Tile;
+  readonly tile: ColumnTile;
   /** Number of groups that share the rows of each tile, in the largest run of a bucket. */
   readonly sharers: number;
 }
 
-/** How the lanes of groups share a tile of columns: `down` lanes, a power of two, for each of `across` places of `width` columns. */
-interface Tile {
-  readonly width: 1 | 4;
-  readonly across: number;
-  readonly down: number;
-  /** Lanes of a group: whole warps, so that some may have nothing to do. */
-  readonly lanes: number;
-  /** Number of tiles that cover all columns. */
-  readonly tiles: number;
-}
-
-/** The columns that rows are, next to each other; undefined if their number is not known, or is one. */
+/** The columns that rows are, next to each other; undefined if there is at most one in every run of the bucket. */
 export function columnsOf({ outer, along, inner }: Rows, bucket: DimValues | undefined): Columns | undefined {
-  const columns = inner.every((dim) => typeof dim === "number") ? mostElements(inner) : 0;
-  if (along.length !== 1 || columns <= 1) return undefined;
+  if (along.length !== 1 || mostElements(inner, bucket) <= 1) return undefined;
   const most = mostElements(along, bucket);
-  const tile = tileOf(columns, most);
-  const { width, across, down, tiles } = tile;
-  const sharers = sharersOf(mostElements(outer, bucket) * tiles, most * across * width);
-  const sharersWithTurns = Math.max(1, Math.min(sharers, Math.floor(most / (down * leastTurns))));
-  return { outer, length: elementAt(along, 0), columns, tile, sharers: sharersWithTurns };
+  const tile = columnTile(inner, most, bucket);
+  const groups = groupCount([...outer, tile.count], (dim) => mostElements([dim], bucket));
+  const sharers = sharersOf(groups, most * tile.across * tile.width);
+  const sharersWithTurns = Math.max(1, Math.min(sharers, Math.floor(most / (tile.leastDown * leastTurns))));
+  return { outer, length: elementAt(along, 0), tile, sharers: sharersWithTurns };
 }
 
 /**
@@ -63,23 +42,13 @@ export function columnsInShares(rows: Rows, bucket: DimValues | undefined, value
 }
 
 /** The summaries of each tile's shares, as columns. One group combines those of a tile. */
-export function partColumns({ outer, columns, sharers }: Columns): Columns {
-  return { outer, length: sharers, columns, tile: tileOf(columns, sharers), sharers: 1 };
-}
-
-function tileOf(columns: number, mostRows: number): Tile {
-  const width = columns % neighbourCount === 0 ? neighbourCount : 1;
-  const places = columns / width;
-  const tiles = Math.ceil(places / mostAcross[width]);
-  const across = Math.ceil(places / tiles);
-  const down = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(tileLanes / across, 2 * mostRows - 1))));
-  const lanes = Math.ceil((across * down) / warpLanes) * warpLanes;
-  return { width, across, down, lanes, tiles };
+export function partColumns({ outer, tile, sharers }: Columns, bucket: DimValues | undefined): Columns {
+  return { outer, length: sharers, tile: columnTile(tile.inner, sharers, bucket), sharers: 1 };
 }
 
 /** The summaries of all shares of columns, in temporary memory. */
-export function columnParts({ outer, columns, sharers }: Columns, { types }: { readonly types: readonly NumberType[] }): GpuScratch {
-  return { kind: "scratch", dtype: "u32", elements: [...outer, sharers, columns, types.length] };
+export function columnParts({ outer, tile, sharers }: Columns, { types }: { readonly types: readonly NumberType[] }): GpuScratch {
+  return { kind: "scratch", dtype: "u32", elements: [...outer, sharers, ...tile.inner, types.length] };
 }
 
 /** Runs a group for each tile of columns and each share of the rows. */
@@ -93,7 +62,7 @@ export function forColumns(
     kind: "groups",
     name,
     args,
-    shape: [...outer, tile.tiles, sharers],
+    shape: [...outer, tile.count, sharers],
     lanes: tile.lanes,
     body: (scope, group) => body(scope, new ColumnLane(scope, columns, group)),
   };
@@ -114,9 +83,10 @@ export interface ColumnSummaries<T extends readonly NumberType[]> {
 export class ColumnLane {
   /** Number of columns of a lane. */
   readonly width: 1 | 4;
-  /** Number of lanes of a column, and from one of them to the next one. */
-  readonly down: number;
-  readonly across: number;
+  /** Number of lanes of a column, at most {@link mostDown}, and from one of them to the next one. */
+  readonly down: Extent;
+  readonly mostDown: number;
+  readonly across: Extent;
   /** Number of the lane among those of its columns. It may be {@link down} or more in a lane that {@link ifInside} rules out. */
   readonly number: U32;
   /** Number of the group's share of the rows. */
@@ -139,15 +109,15 @@ export class ColumnLane {
   constructor(scope: GpuScope, columns: Columns, group: U32) {
     const { k } = scope;
     const { tile, sharers } = columns;
-    const { width, across, down, lanes, tiles } = tile;
-    const [matrix, tileNumber, share] = unflatten(k, group, [1, scope.whole(tiles), sharers]);
+    const { width, mostDown } = tile;
+    const tiles = tilesIn(scope, tile);
+    const [matrix, tileNumber, share] = unflatten(k, group, [1, tiles, sharers]);
+    const { across, down } = lanesIn(scope, tile, tiles);
     const [y, x] = [k.quotient(k.lane(), across), k.remainder(k.lane(), across)];
     const column = asValue(k, timesPlus(k, asValue(k, plus(k, times(k, tileNumber, across), x)), width, 0));
-    const inner = scope.whole(columns.columns);
-    const conditions = [
-      ...(across * width * tiles === columns.columns ? [] : [isBelow(k, column, inner)]),
-      ...(across * down === lanes ? [] : [isBelow(k, y, down)]),
-    ];
+    const inner = columnsIn(scope, tile);
+    const whole = wholeIn(tile);
+    const conditions = [...(whole.columns ? [] : [isBelow(k, column, inner)]), ...(whole.rows ? [] : [isBelow(k, y, down)])];
     this.#isInside = conditions.length === 0 ? undefined : conditions.reduce((a, b) => k.both(a, b));
     const rows = scope.extent(columns.length);
     const [start, end] = shareOfRows(k, rows, share, sharers);
@@ -160,6 +130,7 @@ export class ColumnLane {
     this.#matrix = matrix;
     this.width = width;
     this.down = down;
+    this.mostDown = mostDown;
     this.across = across;
     this.number = y;
     this.share = share;
@@ -169,8 +140,16 @@ export class ColumnLane {
 
   /** Most rows of a lane; Infinity if runs differ. */
   get mostTurns(): number {
-    const { length, sharers } = this.#columns;
-    return typeof length === "number" ? Math.ceil(Math.ceil(length / sharers) / this.down) : Number.POSITIVE_INFINITY;
+    const { length, sharers, tile } = this.#columns;
+    return typeof length === "number" ? Math.ceil(Math.ceil(length / sharers) / tile.leastDown) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Number in the group of the last of the lanes that have this lane's columns. */
+  last(): U32 {
+    const k = this.#k;
+    const { down, across } = this;
+    const others = typeof down === "number" ? down - 1 : k.sub(down, 1);
+    return asValue(k, plus(k, this.place, times(k, others, across)));
   }
 
   /** Runs `body` unless the lane has nothing to do. */
@@ -245,7 +224,7 @@ export class ColumnLane {
     const places = { first: this.number, from: 0, to: count, step: this.down };
     return this.summarize(summary, (take) =>
       this.ifInside(() =>
-        forChunks(k, places, Math.ceil(this.#columns.sharers / this.down), (shares) => {
+        forChunks(k, places, Math.ceil(this.#columns.sharers / this.#columns.tile.leastDown), (shares) => {
           for (const share of shares)
             this.#forWidth(asValue(k, timesPlus(k, share(), this.#inner, first)), (at, column) =>
               take(column, loadSummary(k, types, times(k, at, types.length))),
@@ -272,18 +251,20 @@ export class ColumnLane {
 
   #acrossLanes<const T extends readonly NumberType[]>({ types, combine }: Summary<T>, values: readonly Values<T>[]): ColumnSummaries<T> {
     const k = this.#k;
-    const { across, down, lanes } = this.#columns.tile;
-    if (down === 1) return { inFirst: () => values, inAll: () => values };
+    const { lanes, leastDown, mostDown } = this.#columns.tile;
+    if (mostDown === 1) return { inFirst: () => values, inAll: () => values };
     const cells = types.map((type: NumberType) => k.shared(type, lanes * this.width));
     // A tuple through `map` is an array to the types.
     const read = (place: U32): Values<T> => cells.map((cell) => cell.get(place)) as readonly unknown[] as Values<T>;
     const write = (place: U32, own: Values<T>): void => own.forEach((value, i) => void elementAt(cells, i).set(place, value));
     const places = values.map((_, column) => k.add(k.lane(), column * lanes));
     places.forEach((place, column) => void write(place, elementAt(values, column)));
-    for (let half = down / 2; half >= 1; half /= 2) {
+    for (let half = 2 ** Math.ceil(Math.log2(mostDown)) / 2; half >= 1; half /= 2) {
       k.sync();
-      k.if(isBelow(k, this.number, half), () => {
-        for (const place of places) write(place, combine(k, read(place), read(k.add(place, half * across))));
+      const isLower = isBelow(k, this.number, half);
+      const hasOther = 2 * half <= leastDown ? isLower : k.both(isLower, isBelow(k, k.add(this.number, half), this.down));
+      k.if(hasOther, () => {
+        for (const place of places) write(place, combine(k, read(place), read(asValue(k, plus(k, place, times(k, this.across, half))))));
       });
     }
     return {

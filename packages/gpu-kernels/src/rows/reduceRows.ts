@@ -83,7 +83,7 @@ function columnSteps<const T extends readonly NumberType[]>(
   const join = { name: fusedName("columns_join", call.epilogue), args: { parts, ...argsOf(call, to) } };
   return [
     forColumns(columns, share, (scope, lane) => lane.storeParts(ofColumns(scope, lane))),
-    forColumns(partColumns(columns), join, (scope, lane) => {
+    forColumns(partColumns(columns, call.bucket), join, (scope, lane) => {
       const { types } = summary;
       const all = lane.summarize(summary, (take) =>
         lane.forRows((at, column) => take(column, loadSummary(scope.k, types, times(scope.k, at, types.length)))),

@@ -149,7 +149,7 @@ interface Places {
   readonly first: U32;
   readonly from: Extent;
   readonly to: Extent;
-  readonly step: number;
+  readonly step: Extent;
 }
 
 /** Runs `body` for a lane's places, several in each turn of its loop, so that their loads overlap. */
@@ -174,19 +174,20 @@ export function forChunks(k: Emitter, places: Places, most: number, body: (place
  */
 function forWholeTurns(k: Emitter, { first, from, to, step }: Places, body: (places: readonly (() => U32)[]) => void): Extent | undefined {
   const count = typeof from === "number" && typeof to === "number" ? to - from : k.sub(asValue(k, to), asValue(k, from));
-  const [turns] = divide(k, count, step * inFlight);
-  const whole = times(k, turns, step * inFlight);
+  const together = times(k, step, inFlight);
+  const [turns] = divide(k, count, together);
+  const whole = times(k, turns, together);
   if (whole !== 0)
-    k.for(first, asValue(k, plus(k, whole, from)), step * inFlight, (i) => {
-      body(Array.from({ length: inFlight }, (_, u) => () => (u === 0 ? i : k.add(i, u * step))));
+    k.for(first, asValue(k, plus(k, whole, from)), together, (i) => {
+      body(Array.from({ length: inFlight }, (_, u) => () => asValue(k, timesPlus(k, step, u, i))));
     });
   return whole === count ? undefined : whole;
 }
 
 /** Fewer than {@link inFlight} turns of a lane's loop. They have no loop, in which each would wait for the load of the one before. */
-function lastTurns(k: Emitter, first: U32, to: Extent, step: number, body: (i: U32) => void): void {
+function lastTurns(k: Emitter, first: U32, to: Extent, step: Extent, body: (i: U32) => void): void {
   for (let u = 0; u < inFlight; u++) {
-    const i = u === 0 ? first : k.add(first, u * step);
+    const i = asValue(k, timesPlus(k, step, u, first));
     k.if(isBelow(k, i, to), () => body(i));
   }
 }

@@ -1,7 +1,7 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
 import { type Emitter, type F32, neighbourCount, type SharedArray, type U32, type Variable } from "../emitter.ts";
-import { type Extent, isBelow } from "../extent.ts";
+import { type Extent, isBelow, times } from "../extent.ts";
 import { type GpuCall, type GpuKernel, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 import { type ColumnLane, type Columns, columnParts, columnsInShares, forColumns } from "./columns.ts";
 import { forEachBetween, perRow, type Row, rowsOf } from "./rows.ts";
@@ -110,7 +110,7 @@ function scanRange({ k }: GpuScope, { row, start, end, before, initial, combine 
     const values = Array.from({ length: perLane }, () => k.variable("f32", initial));
     forPlaces(k, { row, first, end, count: perLane }, (at, i) => elementAt(values, i).set(k.load("x", at)));
     const sums = combined(k, values, combine);
-    const lanes = { number: k.lane(), count: k.lanes, step: 1, last: k.lanes - 1 };
+    const lanes = { number: k.lane(), most: k.lanes, step: 1, last: k.lanes - 1 };
     const { earlier, all } = scanLanes(k, cells, { initial, combine, own: [elementAt(sums, perLane - 1)], lanes });
     const base = combine(k, running.get(), elementAt(earlier, 0));
     forPlaces(k, { row, first, end, count: perLane }, (at, i) => k.store("y", at, combine(k, base, elementAt(sums, i))));
@@ -147,8 +147,8 @@ function scanColumns(k: Emitter, lane: ColumnLane, { initial, combine }: Scan, b
   const perLane = Math.min(manyPerLane / lane.width, lane.mostTurns);
   const cells = k.shared("f32", 2 * k.lanes * lane.width);
   const running = before.map((value) => k.variable("f32", value));
-  const lanes = { number: lane.number, count: lane.down, step: lane.across, last: k.add(lane.place, (lane.down - 1) * lane.across) };
-  k.forUniform(lane.start, lane.end, lane.down * perLane, (tile) => {
+  const lanes = { number: lane.number, most: lane.mostDown, step: lane.across, last: lane.last() };
+  k.forUniform(lane.start, lane.end, times(k, lane.down, perLane), (tile) => {
     const first = k.add(tile, k.mul(lane.number, perLane));
     const forPlaces = (body: (at: U32, column: number, i: number) => void): void =>
       lane.ifInside(() => {
@@ -181,8 +181,9 @@ function combined(k: Emitter, values: readonly Variable<"f32">[], combine: Combi
 interface ScanLanes {
   /** Number of the lane among them. */
   readonly number: U32;
-  readonly count: number;
-  readonly step: number;
+  /** Largest number of them. */
+  readonly most: number;
+  readonly step: Extent;
   /** Number of the last one in the group. */
   readonly last: U32 | number;
 }
@@ -197,7 +198,7 @@ interface LaneScan extends Scan {
 function scanLanes(
   k: Emitter,
   cells: SharedArray<"f32">,
-  { own, initial, combine, lanes: { number, count, step, last } }: LaneScan,
+  { own, initial, combine, lanes: { number, most, step, last } }: LaneScan,
 ): { readonly earlier: readonly F32[]; readonly all: readonly F32[] } {
   const lane = k.lane();
   const values = own.map((value) => k.variable("f32", value));
@@ -209,10 +210,10 @@ function scanLanes(
     k.sync();
   };
   share();
-  for (let distance = 1; distance < count; distance *= 2) {
+  for (let distance = 1; distance < most; distance *= 2) {
     k.if(k.compare("ge", number, distance), () =>
       values.forEach((value, i) => {
-        value.set(combine(k, cells.get(k.sub(k.add(lane, from(i)), distance * step)), value.get()));
+        value.set(combine(k, cells.get(k.sub(k.add(lane, from(i)), times(k, step, distance))), value.get()));
       }),
     );
     half = k.lanes - half;

@@ -1,4 +1,4 @@
-import type { TensorSpec } from "@centella/core";
+import type { Shape, TensorSpec } from "@centella/core";
 import type { Emitter, U32 } from "../emitter.ts";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuCall, type GpuStep, input, mostElements, output } from "../kernel.ts";
@@ -80,7 +80,7 @@ function sorting(call: GpuCall<readonly [TensorSpec]>, { axis, descending, give 
 }
 
 /** Compares and swaps pairs at a distance of a tile or more. */
-function apart(pairs: GpuArgument, lines: GpuStep["shape"], length: number, places: number, size: number, distance: number): GpuStep {
+function apart(pairs: GpuArgument, lines: Shape, length: number, places: number, size: number, distance: number): GpuStep {
   return {
     kind: "each",
     name: "swap",
@@ -106,13 +106,7 @@ function apart(pairs: GpuArgument, lines: GpuStep["shape"], length: number, plac
 }
 
 /** Stages of sizes `from` to `to` whose distances stay within tiles. */
-function inTiles(
-  pairs: GpuArgument,
-  lines: GpuStep["shape"],
-  length: number,
-  places: number,
-  [from, to]: readonly [number, number],
-): GpuStep {
+function inTiles(pairs: GpuArgument, lines: Shape, length: number, places: number, [from, to]: readonly [number, number]): GpuStep {
   const isFirst = from === 2;
   return {
     kind: "groups",

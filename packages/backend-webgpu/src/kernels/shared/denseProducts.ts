@@ -1,10 +1,10 @@
 import type { Dim, DimValues, DType, ParamsOf, TensorSpec } from "@centella/core";
-import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
+import { elementAt, elementCount, maxSpec, tupleOf } from "@centella/core/backend";
 import { loader } from "../../wgsl/emitter.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
 import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
-import { extentOf, type FloatTile, floatTileFor, floatTiles, floatTileText } from "./floatTiles.ts";
+import { extentOf, type FloatOperand, type FloatTile, floatTileFor, floatTiles, floatTileText } from "./floatTiles.ts";
 import type { Binding, Dispatch, ElementType } from "./kernel.ts";
 import { fewestTiled, type RowCounts } from "./rowProducts.ts";
 import { extent, extents } from "./shape.ts";
@@ -76,40 +76,47 @@ export function denseProducts(parts: DenseParts, { least, most, fewest = fewestT
       },
     });
 
-  const isFew = ({ m }: Sizes): boolean => m < fewest;
+  // Tiles read elements of the depth before they count them.
+  const isFew = ({ m, k }: Sizes): boolean => m < fewest || k === 0;
   const few = params.transposeB
     ? () => dispatch(dotPerGroup(text), isFew, ({ m, n }) => m * n)
     : () => dispatch(dotPerColumn(text), isFew, ({ m, n }) => m * Math.ceil(n / columns));
   const tilesOf = (sizes: Sizes, extent: number): number => Math.ceil(sizes.m / extent) * Math.ceil(sizes.n / extent);
+  const choiceOf = (sizes: Sizes): number => floatTileFor((extent) => elementCount(sizes.batch) * tilesOf(sizes, extent));
+  const depth = depthOf(parts);
   const many = (): readonly Dispatch[] => {
-    if (!hasFloatTiles(parts)) {
-      const perLane = most > 16 ? 4 : 1;
-      return [
-        dispatch(
-          tiled(text, perLane),
-          (sizes) => !isFew(sizes),
-          (sizes) => tilesOf(sizes, 16 * perLane),
-        ),
-      ];
-    }
-    const choiceOf = (sizes: Sizes): number => floatTileFor((extent) => elementCount(sizes.batch) * tilesOf(sizes, extent));
     const isStatic = y.shape.every((dim) => typeof dim === "number");
-    const only = isStatic ? choiceOf(sizesIn(parts, {})) : undefined;
-    return floatTiles(extent(b.shape, params.transposeB ? -1 : -2, {})).flatMap((tile, i) => {
-      if (only !== undefined && only !== i) return [];
+    // Smaller runs take smaller tiles.
+    const largest = choiceOf(sizesIn({ ...parts, b: maxSpec(b), y: maxSpec(y) }, {}));
+    return floatTiles(typeof depth === "number" ? depth : undefined).flatMap((tile, i) => {
+      if (i < largest || (isStatic && i > largest)) return [];
       const takes = (sizes: Sizes): boolean => !isFew(sizes) && choiceOf(sizes) === i;
-      return [dispatch(quick(text, tile, b.dtype), takes, (sizes) => tilesOf(sizes, extentOf(tile)))];
+      return [dispatch(tiled(text, tile, operandsOf(parts)), takes, (sizes) => tilesOf(sizes, extentOf(tile)))];
     });
   };
-  return [...(least < fewest ? [few()] : []), ...(most >= fewest ? many() : [])];
+  return [...(least < fewest || !isPositive(depth) ? [few()] : []), ...(most >= fewest && depth !== 0 ? many() : [])];
+}
+
+function depthOf({ b, params: { transposeB } }: Pick<DenseParts, "b" | "params">): Dim | undefined {
+  return b.shape.at(transposeB ? -1 : -2);
+}
+
+/** How the tiles of a product read its operands. */
+function operandsOf({ a, b, params }: Pick<DenseParts, "a" | "b" | "params">): Record<"a" | "b", FloatOperand> {
+  const { transposeA, transposeB } = params;
+  const k = depthOf({ b, params });
+  // Extents along which the operands are stored. Rows of a that were rounded are along the depth.
+  const [lengthOfA, lengthOfB] = [transposeA ? a.shape.at(-1) : k, b.shape.at(-1)];
+  const isWhole = (length: Dim | undefined): boolean => isPositive(length) && length % 4 === 0;
+  return {
+    a: { dtype: "f32", isAlongDepth: !transposeA, isScalar: !isWhole(lengthOfA) },
+    b: { dtype: b.dtype, isAlongDepth: transposeB, isScalar: !["f32", "f16", "bf16"].includes(b.dtype) || !isWhole(lengthOfB) },
+  };
 }
 
 /** Whether the operands are matrices of floats of a known depth that lanes can read four elements at a time. */
-export function hasFloatTiles({ a, b, params: { transposeA, transposeB } }: Pick<DenseParts, "a" | "b" | "params">): boolean {
-  const k = b.shape.at(transposeB ? -1 : -2);
-  // Extents along which the operands are stored. Rows of a that were rounded are along the depth.
-  const [lengthOfA, lengthOfB] = [transposeA ? a.shape.at(-1) : k, b.shape.at(-1)];
-  return ["f32", "f16", "bf16"].includes(b.dtype) && isPositive(k) && [lengthOfA, lengthOfB].every((x) => isPositive(x) && x % 4 === 0);
+export function hasFloatTiles(parts: Pick<DenseParts, "a" | "b" | "params">): boolean {
+  return isPositive(depthOf(parts)) && Object.values(operandsOf(parts)).every(({ isScalar }) => !isScalar);
 }
 
 function isPositive(dim: Dim | undefined): dim is number {
@@ -117,13 +124,13 @@ function isPositive(dim: Dim | undefined): dim is number {
 }
 
 /** {@link floatTileText} as a form. */
-function quick({ batch, transposeA, transposeB, declarations, hasEpilogue }: Text, tile: FloatTile, dtype: DType): Form {
-  const [a, b] = [{ dtype: "f32", isAlongDepth: !transposeA } as const, { dtype, isAlongDepth: transposeB }];
+function tiled({ batch, declarations, hasEpilogue }: Text, tile: FloatTile, { a, b }: Record<"a" | "b", FloatOperand>): Form {
   const text = floatTileText(tile, a, b, hasEpilogue);
+  const loads = declarations.filter((each) => b.isScalar || !each.includes("fn load_b"));
   return {
-    elements: { a: "vec4f", b: quadElement(dtype) },
+    elements: { a: a.isScalar ? "f32" : "vec4f", b: b.isScalar ? elementOf(b.dtype) : quadElement(b.dtype) },
     lanes: tile.side ** 2,
-    declarations: [...declarations.filter((each) => !each.includes("fn load_b")), ...text.declarations],
+    declarations: [...loads, ...text.declarations],
     body: `
       let across = (p.n + ${extentOf(tile) - 1}u) / ${extentOf(tile)}u;
       let down = (p.m + ${extentOf(tile) - 1}u) / ${extentOf(tile)}u;
@@ -239,50 +246,6 @@ function dotPerColumn({ batch, aIndex, bIndex, declarations }: Text): Form {
         if (lane < stride) { parts[lane] += parts[lane + stride]; }
       }
       if (lane < ${columns}u && j < p.n) { store((s * p.m + i) * p.n + j, parts[lane]); }
-    `,
-  };
-}
-
-const depth = 16;
-
-/** A workgroup of 16 × 16 lanes per square tile of the output; tiles of a and b pass through workgroup memory, 16 of k at a time. */
-function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: Text, perLane: number): Form {
-  const tile = 16 * perLane;
-  const each = Array.from({ length: perLane }, (_, r) => r);
-  const pairs = each.flatMap((r) => each.map((c) => [r, c] as const));
-  const alongK = `let k = at % ${depth}u; let x = at / ${depth}u;`;
-  const acrossK = `let x = at % ${tile}u; let k = at / ${tile}u;`;
-  const fill = (name: string, places: string, isInside: string, value: string): string =>
-    `for (var at = lane; at < ${tile * depth}u; at += 256u) {
-          ${places}
-          var value = 0.0;
-          if (${isInside} && k0 + k < p.k) { value = ${value}; }
-          ${name}[k * ${tile}u + x] = value;
-        }`;
-  return {
-    lanes: 256,
-    declarations: [...declarations, ...["aTile", "bTile"].map((name) => `var<workgroup> ${name}: array<f32, ${tile * depth}>;`)],
-    body: `
-      let across = (p.n + ${tile - 1}u) / ${tile}u;
-      let down = (p.m + ${tile - 1}u) / ${tile}u;
-      let j0 = group % across * ${tile}u;
-      let i0 = group / across % down * ${tile}u;
-      let s = group / across / down;
-      ${batch}
-      let row = lane / 16u * ${perLane}u;
-      let column = lane % 16u * ${perLane}u;
-      ${pairs.map(([r, c]) => `var sum${r}${c} = 0.0;`).join(" ")}
-      for (var k0 = 0u; k0 < p.k; k0 += ${depth}u) {
-        ${fill("aTile", transposeA ? acrossK : alongK, "i0 + x < p.m", `a[${aIndex("(i0 + x)", "(k0 + k)")}]`)}
-        ${fill("bTile", transposeB ? alongK : acrossK, "j0 + x < p.n", `load_b(${bIndex("(k0 + k)", "(j0 + x)")})`)}
-        workgroupBarrier();
-        for (var k = 0u; k < ${depth}u; k++) {
-          ${each.map((r) => `let a${r} = aTile[k * ${tile}u + row + ${r}u]; let b${r} = bTile[k * ${tile}u + column + ${r}u];`).join("\n          ")}
-          ${pairs.map(([r, c]) => `sum${r}${c} = fma(a${r}, b${c}, sum${r}${c});`).join(" ")}
-        }
-        workgroupBarrier();
-      }
-      ${pairs.map(([r, c]) => `if (i0 + row + ${r}u < p.m && j0 + column + ${c}u < p.n) { store((s * p.m + i0 + row + ${r}u) * p.n + j0 + column + ${c}u, sum${r}${c}); }`).join("\n      ")}
     `,
   };
 }

@@ -20,6 +20,11 @@ export interface FloatOperand {
   readonly dtype: DType;
   /** Whether neighbouring elements are those of the depth. */
   readonly isAlongDepth: boolean;
+  /**
+   * Whether elements are read one by one: vectors of four do not begin at multiples of 4, or the dtype has blocks. The dtype's function of
+   * {@link loader} reads those of b.
+   */
+  readonly isScalar: boolean;
 }
 
 interface Choice extends Omit<FloatTile, "depth" | "isPartial"> {
@@ -37,9 +42,10 @@ const choices: readonly Choice[] = [
 /** Elements of the depth of a step where `mostDepth` does not divide the depth. */
 const smallDepth = 16;
 
-/** The tiles of products of depth `k`. */
-export function floatTiles(k: number): readonly FloatTile[] {
+/** The tiles of products of depth `k`; undefined if runs differ. */
+export function floatTiles(k: number | undefined): readonly FloatTile[] {
   return choices.map(({ side, perLane, mostDepth }) => {
+    if (k === undefined) return { side, perLane, depth: mostDepth, isPartial: true };
     const depth = k % mostDepth !== 0 && k % smallDepth === 0 ? smallDepth : mostDepth;
     return { side, perLane, depth, isPartial: k % depth !== 0 };
   });
@@ -60,9 +66,9 @@ const together = 32;
 
 /**
  * Text of the tile of `y` from row `i0` and column `j0` on. `a` is [m, k], or [k, m] if it is not along the depth, and `b` is [n, k] or [k, n].
- * The bindings are arrays of {@link quadElement} from `aAt` and `bAt` on, and `store` writes an element from `yAt` on. `p.k` is a multiple of the
- * tile's depth unless the tile is partial. The extent along which an operand is stored is a multiple of 4. Results with an epilogue are stored in
- * a loop.
+ * The bindings are arrays of {@link quadElement} from `aAt` and `bAt` on, and `store` writes an element from `yAt` on. `p.k` is above 0, and a
+ * multiple of the tile's depth unless the tile is partial. The extent along which an operand is stored is a multiple of 4, unless its elements
+ * are read one by one. Results with an epilogue are stored in a loop.
  *
  * Workgroup memory has a row of vectors per element of the depth. Indices of these rows are constants and those of vectors are the same for all
  * rows, so that neither computing nor checking them takes a lane's time. The next elements are read while the present ones are multiplied.
@@ -128,53 +134,42 @@ interface OperandText {
   read(k: number, part: number): string;
 }
 
-function operandText(tile: FloatTile, name: "a" | "b", { dtype, isAlongDepth }: FloatOperand): OperandText {
-  const { side, depth, isPartial } = tile;
+function operandText(tile: FloatTile, name: "a" | "b", operand: FloatOperand): OperandText {
+  const { side, depth } = tile;
   const extent = extentOf(tile);
   const lanes = side * side;
   const vectors = range((extent * depth) / 4 / lanes);
-  const [lane, first, last] = name === "a" ? ["ty", "i0", "p.m"] : ["tx", "j0", "p.n"];
+  const quads = (operand.isAlongDepth ? depth : extent) / 4;
+  const quadPlaces = vectors.map(
+    (v) => `let ${name}Quad${v} = (lane + ${v * lanes}u) % ${quads}u; let ${name}Row${v} = (lane + ${v * lanes}u) / ${quads}u;`,
+  );
+  const { starts, load } = operand.isScalar ? elementLoads(tile, name, operand) : vectorLoads(tile, name, operand);
+  const fetch = (keyword: string, k: string): readonly string[] => vectors.map((v) => `${keyword}${name}${v} = ${load(v, k)};`);
+  // Single elements are floats once they are read.
+  const dtype = operand.isScalar ? "f32" : operand.dtype;
+  const lane = name === "a" ? "ty" : "tx";
   const read = (k: number, part: number, at: string): string =>
     `let ${name}${k}_${part} = ${name}Tile[${k}][${at}${part > 0 ? ` + ${part * side}u` : ""}];`;
-  /** A vector at place `at` of the depth, which has `end` places. */
-  const load = (at: string, end: string, index: (at: string) => string): string => {
-    if (!isPartial) return `${name}[${index(at)}]`;
-    return `select(${quadElement(dtype)}(), ${name}[${index(`min(${at}, ${end} - 1u)`)}], ${at} < ${end})`;
-  };
-  if (!isAlongDepth) {
-    const quads = extent / 4;
+  if (!operand.isAlongDepth) {
     return {
-      places: vectors.flatMap((v) => [
-        `let ${name}Quad${v} = (lane + ${v * lanes}u) % ${quads}u; let ${name}Row${v} = (lane + ${v * lanes}u) / ${quads}u;`,
-        `let ${name}From${v} = (${name}At + min(${first} + ${name}Quad${v} * 4u, ${last} - 4u)) / 4u;`,
-      ]),
-      fetch: (keyword, k) =>
-        vectors.map((v) => {
-          const row = load(`(${k} + ${name}Row${v})`, "p.k", (at) => `${name}From${v} + ${at} * (${last} / 4u)`);
-          return `${keyword}${name}${v} = ${row};`;
-        }),
+      places: vectors.flatMap((v) => [quadPlaces[v] ?? "", starts(v)]),
+      fetch,
       write: vectors.map((v) => `${name}Tile[${name}Row${v}][${name}Quad${v}] = ${quadText(dtype, `${name}${v}`)};`),
       read: (k, part) => read(k, part, lane),
     };
   }
-  const quads = depth / 4;
   // Lanes of a subgroup write rows that follow one another, at several places of the depth: a shift by these keeps them in banks of their own.
   const shift = together / 4 / quads;
-  const start = (v: number): string => `(${name}At + min(${first} + ${name}Row${v}, ${last} - 1u) * p.k) / 4u`;
   return {
     places: [
       ...vectors.flatMap((v) => [
-        `let ${name}Quad${v} = (lane + ${v * lanes}u) % ${quads}u; let ${name}Row${v} = (lane + ${v * lanes}u) / ${quads}u;`,
-        `let ${name}From${v} = ${start(v)}${isPartial ? "" : ` + ${name}Quad${v}`};`,
+        quadPlaces[v] ?? "",
+        starts(v),
         `let ${name}Place${v} = (${name}Row${v} / 4u) ^ (${name}Quad${v} * ${shift}u);`,
       ]),
       ...range(quads).map((q) => `let ${name}Lane${q} = ${lane} ^ ${q * shift}u;`),
     ],
-    fetch: (keyword, k) =>
-      vectors.map((v) => {
-        const place = isPartial ? `((${k}) / 4u + ${name}Quad${v})` : `(${k}) / 4u`;
-        return `${keyword}${name}${v} = ${load(place, "(p.k / 4u)", (at) => `${name}From${v} + ${at}`)};`;
-      }),
+    fetch,
     write: vectors.flatMap((v) => [
       ...(dtype === "f32" ? [] : [`let ${name}Floats${v} = ${quadText(dtype, `${name}${v}`)};`]),
       ...range(4).map((e) => {
@@ -183,5 +178,65 @@ function operandText(tile: FloatTile, name: "a" | "b", { dtype, isAlongDepth }: 
       }),
     ]),
     read: (k, part) => read(k, part, `${name}Lane${Math.floor(k / 4)}`),
+  };
+}
+
+/** How a lane reads its vectors of an operand. */
+interface OperandLoads {
+  /** Defines where vector `v` starts. */
+  starts(v: number): string;
+  /** Expression of vector `v` in the step that starts at `k` of the depth. */
+  load(v: number, k: string): string;
+}
+
+/** First row or column of a tile, and number of those of the operand. */
+function boundsOf(name: "a" | "b"): readonly [first: string, last: string] {
+  return name === "a" ? ["i0", "p.m"] : ["j0", "p.n"];
+}
+
+/** Loads of whole vectors. */
+function vectorLoads({ isPartial }: FloatTile, name: "a" | "b", { dtype, isAlongDepth }: FloatOperand): OperandLoads {
+  const [first, last] = boundsOf(name);
+  /** A vector at place `at` of the depth, which has `end` places. */
+  const load = (at: string, end: string, index: (at: string) => string): string => {
+    if (!isPartial) return `${name}[${index(at)}]`;
+    return `select(${quadElement(dtype)}(), ${name}[${index(`min(${at}, ${end} - 1u)`)}], ${at} < ${end})`;
+  };
+  if (!isAlongDepth) {
+    return {
+      starts: (v) => `let ${name}From${v} = (${name}At + min(${first} + ${name}Quad${v} * 4u, ${last} - 4u)) / 4u;`,
+      load: (v, k) => load(`(${k} + ${name}Row${v})`, "p.k", (at) => `${name}From${v} + ${at} * (${last} / 4u)`),
+    };
+  }
+  return {
+    starts: (v) => {
+      const start = `(${name}At + min(${first} + ${name}Row${v}, ${last} - 1u) * p.k) / 4u`;
+      return `let ${name}From${v} = ${start}${isPartial ? "" : ` + ${name}Quad${v}`};`;
+    },
+    load: (v, k) => {
+      const place = isPartial ? `((${k}) / 4u + ${name}Quad${v})` : `(${k}) / 4u`;
+      return load(place, "(p.k / 4u)", (at) => `${name}From${v} + ${at}`);
+    },
+  };
+}
+
+/** Loads of single elements, which vectors are put together from. */
+function elementLoads({ isPartial }: FloatTile, name: "a" | "b", { isAlongDepth }: FloatOperand): OperandLoads {
+  const [first, last] = boundsOf(name);
+  const element = (index: string): string => (name === "a" ? `a[${index}]` : `load_b(${index})`);
+  /** The element at place `at` of the depth. */
+  const load = (at: string, index: (at: string) => string): string =>
+    isPartial ? `select(0.0, ${element(index(`min(${at}, p.k - 1u)`))}, ${at} < p.k)` : element(index(at));
+  const four = (value: (e: number) => string): string => `vec4f(${range(4).map(value).join(", ")})`;
+  if (!isAlongDepth) {
+    return {
+      starts: (v) => `let ${name}From${v} = ${first} + ${name}Quad${v} * 4u;`,
+      load: (v, k) =>
+        four((e) => load(`(${k} + ${name}Row${v})`, (at) => `${name}At + ${at} * ${last} + min(${name}From${v} + ${e}u, ${last} - 1u)`)),
+    };
+  }
+  return {
+    starts: (v) => `let ${name}From${v} = ${name}At + min(${first} + ${name}Row${v}, ${last} - 1u) * p.k;`,
+    load: (v, k) => four((e) => load(`(${k} + ${name}Quad${v} * 4u + ${e}u)`, (at) => `${name}From${v} + ${at}`)),
   };
 }

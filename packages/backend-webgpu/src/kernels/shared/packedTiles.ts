@@ -5,7 +5,7 @@ import { activationType } from "@centella/quant";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { quadIndex, quadsPerUnit } from "./roundedUnits.ts";
 import { range } from "./shape.ts";
-import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
+import { columns, lanes, resultNames, storeText, type TileText, tileLoop, tilePlace } from "./tile.ts";
 import { rowElement } from "./weights.ts";
 
 /** Rows of a lane. */
@@ -24,26 +24,28 @@ export function packedTileText(dtype: DType): TileText {
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   const { text: decode, halves, hasOffsets } = columnText(k, dtype);
   const tiles = `var<workgroup> tiles: array<vec4u, ${quadsPerUnit * stride}>;`;
+  const write = range(quadsPerUnit).map((q) => `tiles[${q * stride}u + lane] = v${q};`);
   const body = [
     ...tilePlace(rows),
-    "let column = min(j0 + lane, p.n - 1u);",
-    `let units = p.k / ${unitWeights}u;`,
-    `let row = min(i0 + (lane - ${columns}u) % ${rows}u, p.m - 1u);`,
-    ...range(quadsPerUnit).map((q) => `var v${q} = vec4u();`),
-    ...results.map((name) => `var ${name} = vec4f();`),
-    "for (var u = 0u; u < units; u++) {",
-    `if (lane < ${columns}u) {`,
-    ...decode,
-    "} else {",
-    ...range(quadsPerUnit).map((q) => `v${q} = a[${quadIndex(type, "row", "units", "u", q)}];`),
-    "}",
-    "workgroupBarrier();",
-    `if (lane < ${stride}u) { ${range(quadsPerUnit)
-      .map((q) => `tiles[${q * stride}u + lane] = v${q};`)
-      .join(" ")} }`,
-    "workgroupBarrier();",
-    ...[0, 1].flatMap((j) => computeText(stride, j, halves, hasOffsets)),
-    "}",
+    ...tileLoop({
+      places: [
+        "let column = min(j0 + lane, p.n - 1u);",
+        `let units = p.k / ${unitWeights}u;`,
+        `let row = min(i0 + (lane - ${columns}u) % ${rows}u, p.m - 1u);`,
+      ],
+      vector: "vec4u",
+      vectors: quadsPerUnit,
+      results,
+      units: "units",
+      readColumn: decode,
+      readRow: range(quadsPerUnit).map((q) => `v${q} = a[${quadIndex(type, "row", "units", "u", q)}];`),
+      passes: [
+        {
+          write: [`if (lane < ${stride}u) { ${write.join(" ")} }`],
+          multiply: [0, 1].flatMap((j) => computeText(stride, j, halves, hasOffsets)),
+        },
+      ],
+    }),
     ...storeText(results),
   ];
   return { declarations: [...k.declarations, tiles], body: body.join("\n") };

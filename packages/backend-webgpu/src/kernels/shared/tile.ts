@@ -30,6 +30,45 @@ export function tilePlace(rows: number, order: TileRows = denseRows): readonly s
   ];
 }
 
+/** The loop of a tile, whose lanes read a unit of a column or of a row each and share it in workgroup memory. */
+interface TileLoop {
+  /** Constants: where the lane's column and row are. */
+  readonly places: readonly string[];
+  /** WGSL type and number of the vectors in which a lane has what it read: `v0`, `v1`, and so on. */
+  readonly vector: string;
+  readonly vectors: number;
+  /** Further variables of a lane. */
+  readonly variables?: readonly string[];
+  /** Names of a lane's results, vectors of four floats. */
+  readonly results: readonly string[];
+  /** Expression of the number of units of the depth. */
+  readonly units: string;
+  /** Statements of the first lanes, one for each column of the tile, and of the others, that read unit `u`. */
+  readonly readColumn: readonly string[];
+  readonly readRow: readonly string[];
+  /** Statements that write vectors to workgroup memory, and those that multiply what is there, one after the other. */
+  readonly passes: readonly { readonly write: readonly string[]; readonly multiply: readonly string[] }[];
+}
+
+/** Variables and loop of a tile, up to its results. */
+export function tileLoop(loop: TileLoop): readonly string[] {
+  const { places, vector, vectors, variables = [], results, units, readColumn, readRow, passes } = loop;
+  return [
+    ...places,
+    ...range(vectors).map((i) => `var v${i} = ${vector}();`),
+    ...variables,
+    ...results.map((name) => `var ${name} = vec4f();`),
+    `for (var u = 0u; u < ${units}; u++) {`,
+    `if (lane < ${columns}u) {`,
+    ...readColumn,
+    "} else {",
+    ...readRow,
+    "}",
+    ...passes.flatMap(({ write, multiply }) => ["workgroupBarrier();", ...write, "workgroupBarrier();", ...multiply]),
+    "}",
+  ];
+}
+
 /** How the results of a lane divide a tile of which a lane computes vectors of four columns. */
 interface ResultPlaces {
   /** Lanes along a side of the tile. */
@@ -38,6 +77,10 @@ interface ResultPlaces {
   readonly perRow: number;
   /** Where the results start in memory, an expression that ends in an operator. */
   readonly start: string;
+  /** Columns from one of a vector's to the next one: 1, or the lanes along a side. Default: 1. */
+  readonly apart?: number;
+  /** Expression of the factor of the results of a row. */
+  readonly factor?: (row: string) => string;
 }
 
 /**
@@ -46,17 +89,19 @@ interface ResultPlaces {
  */
 export function storeText(
   names: readonly string[],
-  { side, perRow, start }: ResultPlaces = { side: 16, perRow: 2, start: "" },
+  { side, perRow, start, apart = 1, factor }: ResultPlaces = { side: 16, perRow: 2, start: "" },
   order: TileRows = denseRows,
 ): readonly string[] {
   const row = perRow === 1 ? "r" : `r / ${perRow}u`;
+  const column = apart === 1 ? "j + e" : `j + e * ${apart}u`;
   return [
     `var results = array<vec4f, ${names.length}>(${names.join(", ")});`,
     `for (var r = 0u; r < ${names.length}u; r++) {`,
     `let i = ${order.result(`i0 + r / ${4 * perRow}u * ${4 * side}u + ty * 4u + ${row} % 4u`)};`,
-    `let j = j0 + ${perRow === 1 ? "" : `r % ${perRow}u * ${4 * side}u + `}tx * 4u;`,
+    `let j = j0 + ${perRow === 1 ? "" : `r % ${perRow}u * ${4 * side}u + `}${apart === 1 ? "tx * 4u" : "tx"};`,
     "if (i >= p.m) { continue; }",
-    `for (var e = 0u; e < 4u && j + e < p.n; e++) { store(${start}i * p.n + j + e, results[r][e]); }`,
+    ...(factor === undefined ? [] : [`let factor = ${factor("i")};`]),
+    `for (var e = 0u; e < 4u && ${column} < p.n; e++) { store(${start}i * p.n + ${column}, results[r][e]${factor === undefined ? "" : " * factor"}); }`,
     "}",
   ];
 }

@@ -6,12 +6,10 @@ import { defineDispatch, input, output } from "../../wgsl/module.ts";
 import type { Binding, Dispatch, Field } from "./kernel.ts";
 import { packedTileText } from "./packedTiles.ts";
 import { range } from "./shape.ts";
-import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
+import { columns, lanes, resultNames, storeText, type TileText, tileLoop, tilePlace } from "./tile.ts";
+import { floatArithmetic, type TileArithmetic, unitVectors } from "./tileArithmetic.ts";
 import { denseRows, type TileRows } from "./tileRows.ts";
 import { hasRowProduct, rowElement, weightsAtOnce, weightVectors } from "./weights.ts";
-
-/** Elements of the depth whose weights and rows workgroup memory holds at once. */
-const step = 16;
 
 /** From this many tiles of 128 rows on, tiles have 128 rows; below it 64, so that more workgroups share the work. */
 const enoughTiles = 256;
@@ -32,6 +30,8 @@ export interface TileParts {
   readonly store: EpilogueText;
   /** Where rows and their matrices are found. */
   readonly order?: TileRows;
+  /** How tiles multiply rows that are no units, in the form that this reads. Default: floats. */
+  readonly arithmetic?: TileArithmetic;
   rowsIn(dims: DimValues): number;
 }
 
@@ -58,13 +58,13 @@ export function tileProducts(parts: TileParts, most: number): readonly Dispatch[
 }
 
 /** The bindings and uniforms of a dispatch of tiles. */
-export function tileArguments({ left, isPacked, dtype, store, order = denseRows }: TileParts): {
+export function tileArguments({ left, isPacked, dtype, store, order = denseRows, arithmetic = floatArithmetic }: TileParts): {
   readonly bindings: readonly Binding[];
   readonly uniforms: Readonly<Record<string, Field["type"]>>;
 } {
   return {
     bindings: [
-      { ...left, element: isPacked ? "vec4u" : "vec4f" },
+      { ...left, element: isPacked ? "vec4u" : arithmetic.rows },
       input("b", 1, rowElement(dtype)),
       output("y"),
       ...order.bindings,
@@ -76,9 +76,9 @@ export function tileArguments({ left, isPacked, dtype, store, order = denseRows 
 
 /** A workgroup of 16 × 16 lanes per tile; a lane computes `perLane` rows of eight columns. */
 export function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => boolean): Dispatch {
-  const { isPacked, dtype, depth, store, order = denseRows } = parts;
+  const { isPacked, dtype, depth, store, order = denseRows, arithmetic = floatArithmetic } = parts;
   const rows = 16 * perLane;
-  const text = isPacked ? packedTileText(dtype) : tileText(dtype, perLane, order);
+  const text = isPacked ? packedTileText(dtype) : tileText(dtype, perLane, order, arithmetic);
   return defineDispatch({
     ...tileArguments(parts),
     lanes,
@@ -97,51 +97,48 @@ export function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number
  * Half of the lanes read 32 weights of a column each, the others 32 elements of a row (16, of 64 rows). Both wait in `v0` to `v7` and pass
  * through workgroup memory in two steps.
  */
-function tileText(dtype: DType, perLane: 4 | 8, order: TileRows): TileText {
+function tileText(dtype: DType, perLane: 4 | 8, order: TileRows, arithmetic: TileArithmetic): TileText {
+  const { vector, apart, write, writeColumn, factor } = arithmetic;
   const rows = 16 * perLane;
   const stride = columns + rows;
   // Lanes that share the 32 elements of a row.
   const sharers = columns / rows;
-  const perSharer = unitWeights / 4 / sharers;
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   const results = resultNames(perLane);
-  const read = readText(k, dtype, sharers, perSharer);
-  const write = (half: number): readonly string[] => [
-    `if (lane < ${columns}u) { ${writeText(
-      range(4).map((i) => 4 * half + i),
-      "lane",
-      stride,
-    )} }`,
-    sharers === 1
-      ? `else { ${writeText(
-          range(4).map((i) => 4 * half + i),
-          "lane",
-          stride,
-        )} }`
-      : `else if (share == ${half}u) { ${writeText(range(4), `${columns}u + row`, stride)} }`,
-  ];
-  const compute = computeText(perLane, stride);
-  k.lines.unshift(
+  const written = (half: number): readonly string[] => {
+    const own = range(4).map((i) => 4 * half + i);
+    return [
+      `if (lane < ${columns}u) { ${[write(own, "lane", stride), writeColumn].filter((each) => each !== "").join(" ")} }`,
+      sharers === 1
+        ? `else { ${write(own, "lane", stride)} }`
+        : `else if (share == ${half}u) { ${write(range(4), `${columns}u + row`, stride)} }`,
+    ];
+  };
+  const multiply = arithmetic.compute(perLane, stride);
+  const body = [
     ...tilePlace(rows, order),
-    `let row = lane % ${rows}u; let share = (lane - ${columns}u) / ${rows}u;`,
-    `let column = ${order.column("min(j0 + lane, p.n - 1u)", "p.n")};`,
-    `let rowStart = ${order.source("i0 + row")} * (p.k / 4u);`,
-    ...range(unitWeights / 4).map((i) => `var v${i} = vec4f();`),
-    ...results.map((name) => `var ${name} = vec4f();`),
-    `for (var u = 0u; u < p.k / ${unitWeights}u; u++) {`,
-  );
-  k.lines.push(
-    ...read,
-    ...[0, 1].flatMap((half) => ["workgroupBarrier();", ...write(half), "workgroupBarrier();", ...compute]),
-    "}",
-    ...storeText(results, undefined, order),
-  );
-  const tiles = `var<workgroup> tiles: array<f32, ${step * (columns + rows)}>;`;
-  return { declarations: [...k.declarations, tiles], body: k.lines.join("\n") };
+    ...tileLoop({
+      places: [
+        `let row = lane % ${rows}u; let share = (lane - ${columns}u) / ${rows}u;`,
+        `let column = ${order.column("min(j0 + lane, p.n - 1u)", "p.n")};`,
+        `let rowStart = ${arithmetic.rowStart(order.source("i0 + row"))};`,
+      ],
+      vector,
+      vectors: unitVectors,
+      variables: arithmetic.variables,
+      results,
+      units: `p.k / ${unitWeights}u`,
+      readColumn: weightText(k, dtype, arithmetic),
+      readRow: arithmetic.readRow(sharers),
+      passes: [0, 1].map((half) => ({ write: written(half), multiply })),
+    }),
+    ...storeText(results, { side: 16, perRow: 2, start: "", apart, ...(factor && { factor }) }, order),
+  ];
+  return { declarations: [...k.declarations, ...arithmetic.declarations(stride)], body: body.join("\n") };
 }
 
-function readText(k: WgslEmitter, dtype: DType, sharers: number, perSharer: number): readonly string[] {
-  const before = k.lines.length;
+/** Reads unit `u` of the lane's column. */
+function weightText(k: WgslEmitter, dtype: DType, { takeWeights, endWeights }: TileArithmetic): readonly string[] {
   const weights = weightsAtOnce(dtype) ?? unitWeights;
   const perRead = weights / 4;
   for (const part of range(unitWeights / weights)) {
@@ -150,33 +147,8 @@ function readText(k: WgslEmitter, dtype: DType, sharers: number, perSharer: numb
       const share = (values: readonly string[]): string | undefined => values[Math.floor((i * values.length) / loaded.vectors.length)];
       const [scale, offset] = [share(loaded.scales), share(loaded.offsets)];
       const scaled = scale === undefined ? vector : `${scale} * ${vector}`;
-      k.lines.push(`v${part * perRead + i} = ${offset === undefined ? scaled : `${scaled} + ${offset}`};`);
+      k.lines.push(takeWeights(part * perRead + i, offset === undefined ? scaled : `${scaled} + ${offset}`));
     });
   }
-  const decode = k.lines.splice(before);
-  const rows = range(perSharer).map(
-    (i) => `v${i} = a[rowStart + u * ${unitWeights / 4}u + ${sharers === 1 ? "" : `share * ${perSharer}u + `}${i}u];`,
-  );
-  return [`if (lane < ${columns}u) {`, ...decode, "} else {", ...rows, "}"];
-}
-
-/** Writes four of the vectors to column `at` of the tiles. */
-function writeText(vectors: readonly number[], at: string, stride: number): string {
-  return vectors
-    .flatMap((v, i) => ["x", "y", "z", "w"].map((part, e) => `tiles[${(4 * i + e) * stride}u + ${at}] = v${v}.${part};`))
-    .join(" ");
-}
-
-function computeText(perLane: number, stride: number): readonly string[] {
-  const four = (at: string): string =>
-    `vec4f(${range(4)
-      .map((e) => `tiles[k * ${stride}u + ${at} + ${e}u]`)
-      .join(", ")})`;
-  return [
-    `for (var k = 0u; k < ${step}u; k++) {`,
-    ...[0, 1].map((j) => `let b${j} = ${four(`${64 * j}u + tx * 4u`)};`),
-    ...range(perLane / 4).map((i) => `let a${i} = ${four(`${columns + 64 * i}u + ty * 4u`)};`),
-    ...range(perLane).flatMap((i) => [0, 1].map((j) => `c${i}_${j} = fma(vec4f(a${Math.floor(i / 4)}[${i % 4}]), b${j}, c${i}_${j});`)),
-    "}",
-  ];
+  return [...k.lines, ...endWeights];
 }

@@ -4,7 +4,7 @@ import type { Capabilities } from "../../device/capabilities.ts";
 import { storeText } from "../../wgsl/epilogue.ts";
 import { input, output, rebind } from "../../wgsl/module.ts";
 import { fewestHalved, matrixProducts, multipliesTogether } from "../matrices/matrixTiles.ts";
-import type { MatrixResult } from "../matrices/matrixUnit.ts";
+import { type MatrixResult, matrixUnit } from "../matrices/matrixUnit.ts";
 import type { Binding, Dispatch } from "../shared/kernel.ts";
 import { type Left, type ProductOptions, products as productDispatches } from "../shared/products.ts";
 import { count, maximum } from "../shared/shape.ts";
@@ -16,7 +16,7 @@ export function manyRows(siblings: Siblings, leftOf: LeftOf, scratch: ScratchSlo
   const { a, results } = siblings;
   const halvesOf = new Map(
     results.flatMap((result) => {
-      const halves = halvesOfAll(result, leftOf);
+      const halves = matrixUnit(options.capabilities) === undefined ? undefined : halvesOfAll(result, leftOf);
       return halves === undefined ? [] : [[result, halves] as const];
     }),
   );

@@ -4,9 +4,11 @@ import type { RoundedType, SiblingProduct, Siblings } from "@centella/gpu-kernel
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { rebind } from "../../wgsl/module.ts";
 import { halfBytes, halfRowsDispatch } from "../matrices/halfRows.ts";
-import { fewestHalved, readsHalves } from "../matrices/matrixTiles.ts";
+import { fewestHalved } from "../matrices/matrixTiles.ts";
+import { matrixUnit } from "../matrices/matrixUnit.ts";
+import { halfExponent } from "../shared/halfTiles.ts";
 import type { Binding, Dispatch, Resource } from "../shared/kernel.ts";
-import { type Left, roundingDispatch } from "../shared/products.ts";
+import { type Left, multipliesHalves, roundingDispatch } from "../shared/products.ts";
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "../shared/roundedUnits.ts";
 import type { RowCounts } from "../shared/rowProducts.ts";
 import { count, maximum } from "../shared/shape.ts";
@@ -55,12 +57,13 @@ export function leftsOf(siblings: Siblings, capabilities: Capabilities, source: 
     return forms.findIndex((other) => isSameForm(form, other));
   };
   const isHalved = ({ weight, params }: SiblingProduct): boolean => {
-    return rowCounts(a).most >= fewestHalved && typeof depth === "number" && readsHalves(weight.dtype, depth, params, capabilities);
+    return rowCounts(a).most >= fewestHalved && typeof depth === "number" && multipliesHalves(weight, depth, params, capabilities);
   };
   const halved = results.flatMap(({ products }) => products.filter(isHalved).map(formIndex));
+  const exponent = matrixUnit(capabilities) === undefined ? halfExponent : undefined;
   const prepared = forms.map((form, i) => {
     const rows = { name: "a", resource: source, access: "read", element: "f32" } as const;
-    return preparedIn(form, `a${i}`, a, rows, { scratch, isHalved: halved.includes(i), subgroup: subgroupLanes(capabilities) });
+    return preparedIn(form, `a${i}`, a, rows, { scratch, isHalved: halved.includes(i), subgroup: subgroupLanes(capabilities), exponent });
   });
   const leftOf: LeftOf = (product) => {
     const { halves, ...left } = elementAt(prepared, formIndex(product)).left;
@@ -69,13 +72,21 @@ export function leftsOf(siblings: Siblings, capabilities: Capabilities, source: 
   return { lefts: prepared.map(({ left }) => left), leftOf, roundings: prepared.flatMap(({ dispatches }) => dispatches) };
 }
 
+interface Preparation {
+  readonly scratch: ScratchSlots;
+  /** Whether many rows are also rounded to halves, and the exponent of {@link halfRowsDispatch}. */
+  readonly isHalved: boolean;
+  readonly exponent: number | undefined;
+  readonly subgroup: number;
+}
+
 /** Rows in a form, in a binding of a name, and the dispatches that round `rows` to it. */
 function preparedIn(
   { rounding, isPacked }: LeftForm,
   name: string,
   a: TensorSpec,
   rows: Binding,
-  { scratch, isHalved, subgroup }: { readonly scratch: ScratchSlots; readonly isHalved: boolean; readonly subgroup: number },
+  { scratch, isHalved, subgroup, exponent }: Preparation,
 ): { readonly left: Left; readonly dispatches: readonly Dispatch[] } {
   const [lead, counts] = [a.shape.slice(0, -1), rowCounts(a)];
   const blocks = isUnitRounding(rounding) ? rounding : undefined;
@@ -89,7 +100,7 @@ function preparedIn(
   if (!isHalved) return { left: { binding, isPacked }, dispatches: few };
   const halves: Binding = { name: "halves", resource: scratch.take(halfBytes(a)), access: "read", element: "vec4u" };
   const read = { binding: blocks === undefined ? binding : rows, blocks };
-  const halving = halfRowsDispatch(a, read, halves, { least: fewestHalved, subgroup });
+  const halving = halfRowsDispatch(a, read, halves, { least: fewestHalved, subgroup, exponent });
   return { left: { binding, isPacked, halves }, dispatches: [...few, halving] };
 }
 
