@@ -1,6 +1,9 @@
 import { contentsOf, random } from "@centella/conformance";
 import { createProgram, type Dim, type DType, type ParamsOf, reference, type TensorSpec, type TypedArray } from "@centella/core";
+import { expect } from "vitest";
+import type { Dispatch } from "../src/index.ts";
 import type { AttentionCall } from "../src/kernels/attention/attentionCall.ts";
+import { runDispatches } from "./runDispatches.ts";
 
 /** A call of `attention` whose tokens belong to three sequences, in a cache whose blocks are in random order. */
 export interface AttentionCase {
@@ -107,4 +110,26 @@ async function referenceResult(given: AttentionCase, contents: Contents): Promis
   program.output("y", program.attention(q!, cache!, positions!, seqOf!, blockTable!, seqLens!, { ...params, ...optional }));
   const plan = await (await reference().open()).compile(program);
   return (await plan.run(contents).y!.data()) as Float32Array;
+}
+
+/** The largest error of dispatches that compute the call. */
+export async function worstError(device: GPUDevice, given: AttentionCase, dispatches: readonly Dispatch[]): Promise<number> {
+  const { contents, expected } = attentionData(given);
+  const want = await expected();
+  const scratch = dispatches.flatMap(({ bindings }) =>
+    bindings.flatMap(({ name, resource }) => (resource.kind === "scratch" ? [[name, resource.bytes] as const] : [])),
+  );
+  const memory = {
+    ...Object.fromEntries(Object.entries(contents).map(([name, { buffer }]) => [name, new Uint8Array(buffer as ArrayBuffer)])),
+    ...Object.fromEntries(scratch),
+    y: want.byteLength,
+  };
+  const bound = dispatches.map((dispatch) => ({
+    dispatch,
+    buffers: Object.fromEntries(dispatch.bindings.map(({ name }) => [name, name])),
+  }));
+  const [y] = await runDispatches(device, bound, memory, ["y"]);
+  const got = new Float32Array(y!);
+  expect(got.length).toBe(want.length);
+  return want.map((value, i) => Math.abs(value - got[i]!)).reduce((a, b) => Math.max(a, b));
 }

@@ -5,10 +5,9 @@ import { openDevice } from "../src/device/device.ts";
 import { gatherTerms } from "../src/kernels/attention/attentionScores.ts";
 import { flashAttention } from "../src/kernels/attention/flashAttention.ts";
 import { type FlashForm, flashFormOf } from "../src/kernels/attention/flashForm.ts";
-import { type AttentionCase, attentionCall, attentionData } from "./attentionCase.ts";
+import { type AttentionCase, attentionCall, worstError } from "./attentionCase.ts";
 import { describeOpened } from "./describeOpened.ts";
 import { h200 } from "./kernelTexts.ts";
-import { runDispatches } from "./runDispatches.ts";
 
 useSwiftShader();
 
@@ -58,25 +57,11 @@ await describeOpened("attention by tiles", openDevice({}), ({ device }) => {
   afterAll(() => device.destroy());
 
   /** The largest error of the form that a device with some limits has. */
-  const worst = async (given: AttentionCase, limits: typeof guaranteed): Promise<number> => {
+  const worst = (given: AttentionCase, limits: typeof guaranteed): Promise<number> => {
     const { call, params } = attentionCall(given);
-    const { contents, expected } = attentionData(given);
     const form = flashFormOf(call, given.heads[0] / given.heads[1], limits)!;
     const gathered = given.hasSinks === true && given.reach !== undefined ? [gatherTerms(call, () => true)] : [];
-    const dispatches = [...gathered, flashAttention(call, params, form, () => true)];
-    const want = await expected();
-    const memory = {
-      ...Object.fromEntries(Object.entries(contents).map(([name, { buffer }]) => [name, new Uint8Array(buffer as ArrayBuffer)])),
-      ...{ y: want.byteLength, terms: 4096 },
-    };
-    const bound = dispatches.map((dispatch) => ({
-      dispatch,
-      buffers: Object.fromEntries(dispatch.bindings.map(({ name }) => [name, name])),
-    }));
-    const [y] = await runDispatches(device, bound, memory, ["y"]);
-    const got = new Float32Array(y!);
-    expect(got.length).toBe(want.length);
-    return want.map((value, i) => Math.abs(value - got[i]!)).reduce((a, b) => Math.max(a, b));
+    return worstError(device, given, [...gathered, flashAttention(call, params, form, () => true)]);
   };
 
   const { maxComputeWorkgroupStorageSize: workgroupBytes } = device.limits;

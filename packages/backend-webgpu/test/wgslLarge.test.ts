@@ -17,11 +17,13 @@ const product =
   (p, x) =>
     p.matmul(x("f32", rows, k), p.persistent("w", { dtype, shape: [n, k] }), { transposeB: true, activations });
 
+type Pair = readonly [number, number];
+
 const attention =
-  (tokens: number, keys: number): Record =>
+  (tokens: number, keys: number, [heads, kvHeads]: Pair = [32, 8], [dK, dV]: Pair = [128, 128]): Record =>
   (p, x) => {
-    const cache = p.persistent("cache", { dtype: "f16", shape: [keys, 8, 256] });
-    const [q, positions, seqOf] = [x("f32", tokens, 32, 128), x("i32", tokens), x("i32", tokens)];
+    const cache = p.persistent("cache", { dtype: "f16", shape: [keys, kvHeads, dK + dV] });
+    const [q, positions, seqOf] = [x("f32", tokens, heads, dK), x("i32", tokens), x("i32", tokens)];
     const [table, lengths] = [x("i32", 1, keys / 32), x("i32", 1)];
     return p.attention(q, cache, positions, seqOf, table, lengths, { scale: 0.1, blockSize: 32, activations: "half" });
   };
@@ -59,6 +61,7 @@ const calls: Readonly<{ [name: string]: readonly [record: Record, capabilities?:
   ],
   "attention of a prompt": [attention(512, 512)],
   "attention of one token": [attention(1, 4096)],
+  "attention of one token to latent keys": [attention(1, 4096, [16, 1], [576, 512])],
   "convolution by tiles": [(p, x) => p.conv2d(x("f32", 1, 32, 256, 256), x("f32", 32, 32, 3, 3), { padding: [1, 1] })],
   "sum of a million": [(p, x) => p.sum(x("f32", 2 ** 20))],
   "softmax of long rows": [(p, x) => p.softmax(x("f32", 64, 8192))],

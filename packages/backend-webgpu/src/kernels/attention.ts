@@ -1,14 +1,14 @@
 import type { ParamsOf } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
-import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
+import type { Capabilities } from "../device/capabilities.ts";
 import { defineDispatch, input, output } from "../wgsl/module.ts";
 import { type AttentionCall, tokenUniforms, tokenValues } from "./attention/attentionCall.ts";
 import { gatherTerms, termsOf } from "./attention/attentionScores.ts";
 import { join, type Shares, sharesOf, sums } from "./attention/attentionSums.ts";
-import { cacheElements } from "./attention/cacheElements.ts";
 import { flashAttention } from "./attention/flashAttention.ts";
 import { flashFormOf, flashGroups } from "./attention/flashForm.ts";
-import { headsAtOnce, isShareable, leastSharedPositions, type SharedForm, sharedLanes, sharedText } from "./attention/sharedAttention.ts";
+import { leastSharedPositions, sharedText } from "./attention/sharedAttention.ts";
+import { roundsOf, type SharedForm, sharedFormOf } from "./attention/sharedForm.ts";
 import type { Dispatch, KernelOf } from "./shared/kernel.ts";
 import { maximum } from "./shared/shape.ts";
 
@@ -35,7 +35,6 @@ type Params = ParamsOf<"attention">;
  * must not be NaN.
  */
 export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> {
-  const subgroup = subgroupLanes(capabilities);
   return {
     unsupported([q]) {
       const dK = maximum(elementAt(q.shape, 2));
@@ -45,10 +44,10 @@ export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> 
       const [q, cache, , , , , sinks, bias] = call.inputs;
       const [tokens, heads, kvHeads] = [elementAt(q.shape, 0), elementAt(q.shape, 1), elementAt(cache.shape, 1)];
       const hasHeads = typeof heads === "number" && typeof kvHeads === "number";
-      const isShared = hasHeads && isShareable(maximum(elementAt(q.shape, 2)), maximum(elementAt(call.output.shape, 2)), subgroup);
-      const atOnce = isShared ? headsAtOnce(heads / kvHeads) : 1;
-      // Workgroups of a token: lanes share the heads of the same keys, or each head has its own.
-      const perToken = maximum(heads) / atOnce;
+      const shared = hasHeads ? sharedFormOf(call, heads / kvHeads, capabilities) : undefined;
+      const isShared = shared !== undefined;
+      // Workgroups of a token: heads of the same keys share one, or each has its own.
+      const perToken = maximum(heads) / (shared?.heads ?? 1);
       const isMany = (count: number): boolean => count * perToken >= (isShared ? enoughShared : enoughGroups);
       const fewest = typeof tokens === "number" ? tokens : 0;
       const most = maximum(tokens);
@@ -61,8 +60,7 @@ export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> 
         takes: (count: number) => !isMany(count) && !isTiled(count),
       };
       const alone = { parts: 1, apart, takes: (count: number) => isMany(count) && !isTiled(count) };
-      const own = (form: Shares): Dispatch =>
-        isShared ? sharedSums(call, params, form, { heads: atOnce, subgroup }) : sums(call, params, form);
+      const own = (part: Shares): Dispatch => (isShared ? sharedSums(call, params, part, shared) : sums(call, params, part));
       const hasBoth = sinks !== undefined && bias !== undefined;
       return [
         ...(hasBoth && (isMany(most) || isTiled(most)) ? [gatherTerms(call, (count) => isMany(count) || isTiled(count))] : []),
@@ -82,33 +80,21 @@ function sharersOf({ inputs: [, , , , blockTable] }: AttentionCall, { blockSize 
   return parts;
 }
 
-/** Rows of queries that a workgroup with {@link sharedText} has, where there are many. */
-const rowsAtOnce = 8;
+/** Most rounds of keys and values that a lane reads before it uses them, if a position takes no more: for few queries, and for many. */
+const roundsAhead = { few: 8, many: 4 } as const;
 
 /** Attention of a workgroup whose lanes share positions and whose query heads share keys. */
-function sharedSums(
-  call: AttentionCall,
-  params: Params,
-  { parts, apart, takes }: Shares,
-  { heads: atOnce, subgroup }: Pick<SharedForm, "heads" | "subgroup">,
-): Dispatch {
-  const {
-    inputs: [, { dtype }],
-    output: y,
-  } = call;
-  const { softcap } = params;
-  const atOnceTokens = parts > 1 ? 1 : Math.max(1, Math.floor(rowsAtOnce / atOnce));
+function sharedSums(call: AttentionCall, params: Params, { parts, apart, takes }: Shares, form: SharedForm): Dispatch {
+  const atOnceTokens = parts > 1 ? 1 : Math.max(1, Math.floor(form.mostRows / form.heads));
   const terms = termsOf(call, params, parts === 1);
-  const cache = cacheElements(dtype);
-  const size = maximum(elementAt(y.shape, 2));
+  const rounds = roundsOf(form.dK, form.perPosition) + roundsOf(form.dV, form.perPosition);
   // Each position that is read ahead has a text of its own, which bounded scores make long.
-  const ahead = softcap > 0 ? 1 : parts > 1 ? 4 : 2;
-  const form = { size, cache, heads: atOnce, tokens: atOnceTokens, parts, ahead, subgroup, terms };
-  const { declarations, body } = sharedText(params, form);
+  const ahead = params.softcap > 0 ? 1 : Math.max(1, Math.floor(roundsAhead[parts > 1 ? "few" : "many"] / rounds));
+  const { declarations, body } = sharedText({ ...form, params, tokens: atOnceTokens, parts, ahead, terms });
   return defineDispatch({
     bindings: [
       input("q", 0, "vec4f"),
-      input("cache", 1, cache.element),
+      input("cache", 1, form.cache.element),
       input("positions", 2, "i32"),
       input("seqOf", 3, "i32"),
       input("blockTable", 4, "i32"),
@@ -117,13 +103,13 @@ function sharedSums(
       parts > 1 ? sharesOf(call, parts, apart) : output("y"),
     ],
     uniforms: tokenUniforms,
-    lanes: sharedLanes,
+    lanes: form.lanes,
     declarations,
     body,
     sizeIn(dims) {
       const values = tokenValues(call, params, dims);
       const { tokens, heads } = values;
-      return { groups: takes(tokens) ? Math.ceil(tokens / atOnceTokens) * (heads / atOnce) * parts : 0, values };
+      return { groups: takes(tokens) ? Math.ceil(tokens / atOnceTokens) * (heads / form.heads) * parts : 0, values };
     },
   });
 }
