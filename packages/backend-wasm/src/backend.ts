@@ -124,6 +124,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   readonly #parts: MemoryParts;
   readonly #isPrecompiled: boolean;
   readonly #all64: boolean;
+  readonly #settled: Opened["settled"];
   /** Whether a plan waits for all threads, because compiling it reports that they cannot start. */
   readonly #waitsForThreads: boolean;
   readonly #instances: Set<MemoryInstance>;
@@ -132,7 +133,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   #disposed = false;
 
   constructor(
-    { target, reason, isPrecompiled, all64, ...parts }: Opened,
+    { target, reason, isPrecompiled, all64, settled, ...parts }: Opened,
     instance: MemoryInstance,
     { checkWrites, sync, threads: asked }: CheckedOptions,
   ) {
@@ -141,6 +142,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     if (sync) this.compileSync = (program) => this.#compileSync(program);
     this.#isPrecompiled = isPrecompiled;
     this.#all64 = all64;
+    this.#settled = settled;
     this.instance = instance;
     this.target = target;
     this.#parts = parts;
@@ -299,6 +301,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     for (const plan of this.plans) plan.dispose();
     await this.idle();
     this.#parts.pool?.dispose();
+    await this.#settled?.();
   }
 
   /** @throws {DisposedError} */
