@@ -121,11 +121,10 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   readonly target: Target;
   /** Whether plans check for writes outside their tensors. */
   readonly checkWrites: boolean;
-  readonly #parts: MemoryParts;
+  readonly #parts: MemoryParts & Pick<Opened, "settled">;
   readonly #isPrecompiled: boolean;
   readonly #all64: boolean;
-  readonly #settled: Opened["settled"];
-  /** Whether a plan waits for all threads, because compiling it reports that they cannot start. */
+  /** Whether a plan waits for all threads, unless in the background, because compiling it reports that they cannot start. */
   readonly #waitsForThreads: boolean;
   readonly #instances: Set<MemoryInstance>;
   readonly plans: Set<WasmPlan> = new Set();
@@ -133,7 +132,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   #disposed = false;
 
   constructor(
-    { target, reason, isPrecompiled, all64, settled, ...parts }: Opened,
+    { target, reason, isPrecompiled, all64, ...parts }: Opened,
     instance: MemoryInstance,
     { checkWrites, sync, threads: asked }: CheckedOptions,
   ) {
@@ -142,7 +141,6 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     if (sync) this.compileSync = (program) => this.#compileSync(program);
     this.#isPrecompiled = isPrecompiled;
     this.#all64 = all64;
-    this.#settled = settled;
     this.instance = instance;
     this.target = target;
     this.#parts = parts;
@@ -180,7 +178,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   }
 
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
-    const { signal, ...sharing } = compileOptions(program, options);
+    const { signal, background, ...sharing } = compileOptions(program, options);
     this.requireAlive();
     const shared = sharedPlan(this.plans, sharing.shareWith);
     const instance = shared?.instance ?? (await this.#instanceFor(program));
@@ -194,7 +192,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
       const plan = new WasmPlan(this, buildPlan(this, instance, program, { shared, sharedBy: sharing.sharedBy }));
       this.plans.add(plan);
       try {
-        await (this.#waitsForThreads ? plan.shareFunctions() : plan.loadFunctions());
+        await (this.#waitsForThreads && !background ? plan.shareFunctions() : plan.loadFunctions());
         this.requireAlive();
       } catch (error) {
         plan.dispose();
@@ -301,7 +299,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     for (const plan of this.plans) plan.dispose();
     await this.idle();
     this.#parts.pool?.dispose();
-    await this.#settled?.();
+    await this.#parts.settled?.();
   }
 
   /** @throws {DisposedError} */
