@@ -240,7 +240,7 @@ test("a program that is compiled in the background does not wait for threads, wh
     const y = await plan.run({ x: new Float32Array(2 ** 23).fill(1) }).y!.data();
     expect(y[0]).toBe(2);
     expect(backend.instance.isSharing).toBe(true);
-  });
+  }, 20_000);
   await backend.dispose();
 });
 
