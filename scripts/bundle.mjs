@@ -124,6 +124,30 @@ async function bundleModules(manifest, started) {
   });
 }
 
+/**
+ * The same entries for Node, with everything that they may import in one further file: Node takes about a millisecond for each file, most of
+ * them when a model is loaded. Only for packages whose exports have the condition "node".
+ */
+async function bundleForNode(manifest) {
+  if (!Object.values(manifest.exports).some(({ node }) => node !== undefined)) return;
+  const bundle = await rolldown({
+    input: entriesOf(manifest, ".js"),
+    external: isOutside,
+    platform: "neutral",
+    preserveEntrySignatures: "allow-extension",
+    plugins: [pureInitialisers()],
+    // All is one file, also what is loaded on demand elsewhere.
+    checks: { ineffectiveDynamicImport: false },
+  });
+  await bundle.write({
+    dir: to,
+    entryFileNames: "[name].node.js",
+    chunkFileNames: "[name].node.js",
+    comments: { legal: true, annotation: true, jsdoc: false },
+    codeSplitting: { groups: [{ name: "all" }] },
+  });
+}
+
 /** Global types that a project may lack, by what names them. They merge with those of TypeScript's libraries and of `@webgpu/types`. */
 const globals = [
   [/\bCryptoKey\b/, "interface CryptoKey {}"],
@@ -158,6 +182,7 @@ mkdirSync(to);
 const files = process.argv.slice(2);
 const isModule = (path) => path.endsWith(".js");
 await bundleModules(manifest, files.filter(isModule));
+await bundleForNode(manifest);
 await bundleTypes(manifest);
 for (const path of files) if (!isModule(path)) copyFileSync(path, join(to, basename(path)));
 // Builds that come from a cache leave older files in dist; this list says which belong there.

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { parseArgs } from "node:util";
+import { KernelCache } from "@centella/core/kernelCache";
 import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
 import { CodeCache } from "../../../packages/backend-cuda/src/device/codeCache.ts";
 import { openNativeDriver } from "../../../packages/backend-cuda/src/nativeDriver.ts";
@@ -140,7 +141,7 @@ async function timeEach(plan, sizes) {
 
 const folder = values.codes ?? (await mkdtemp(join(tmpdir(), "kernels-")));
 const driver = watch(values.driver === "idle" ? new IdleDriver() : await openNativeDriver(0));
-const backend = new CudaBackend(driver, new WatchedCodes(folder, driver.device));
+const backend = new CudaBackend(driver, new WatchedCodes(new KernelCache(folder), driver.device));
 const sequences = Number(values.sequences);
 const contextLength = 8192;
 const model = await plannedModel(backend, { name: values.shape, shape: shapes[values.shape], type: values.type, contextLength, sequences });

@@ -6,17 +6,18 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { appFolder, repositoryFolder } from "../src/receipts/store.ts";
 
-/** Each entry of the packages: where its bundle is, and the module that it was made of. */
+/** Each entry of the packages: its bundle for Node, the module that it was made of, and bundles for other hosts. */
 const bundled = readdirSync(join(repositoryFolder, "packages")).flatMap((folder) => {
   const path = join(repositoryFolder, "packages", folder);
   const { name, exports = {} } = JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as {
     readonly name: string;
-    readonly exports?: Readonly<Record<string, { readonly "@centella/source"?: string; readonly default: string }>>;
+    readonly exports?: Readonly<Record<string, { readonly "@centella/source"?: string; readonly node?: string; readonly default: string }>>;
   };
-  return Object.entries(exports).flatMap(([key, { "@centella/source": source, default: bundle }]) => {
+  return Object.entries(exports).flatMap(([key, { "@centella/source": source, node, default: bundle }]) => {
     if (source === undefined || !existsSync(join(path, "build/dist.json"))) return [];
     const module = source.replace("./src/", "build/esm/").replace(/\.ts$/, ".js");
-    return [{ specifier: `${name}${key.slice(1)}`, bundle: join(path, bundle), modules: join(path, module) }];
+    const others = node === undefined ? [] : [join(path, bundle)];
+    return [{ specifier: `${name}${key.slice(1)}`, bundle: join(path, node ?? bundle), modules: join(path, module), others }];
   });
 });
 
@@ -27,15 +28,16 @@ async function inNode(script: string): Promise<unknown> {
 }
 
 describe("bundles", () => {
-  test.each(bundled)("$specifier is found there and exports what its modules do", async ({ specifier, bundle, modules }) => {
-    expect([bundle, modules].filter((path) => !existsSync(path))).toEqual([]);
+  test.each(bundled)("$specifier is found there and exports what its modules do", async ({ specifier, bundle, modules, others }) => {
+    expect([bundle, modules, ...others].filter((path) => !existsSync(path))).toEqual([]);
     const names = (from: string): string => `Object.keys(await import(${JSON.stringify(from)})).sort()`;
     const found = await inNode(
-      `console.log(JSON.stringify([import.meta.resolve("${specifier}"), ${names(specifier)}, ${names(pathToFileURL(modules).href)}]))`,
+      `console.log(JSON.stringify([import.meta.resolve("${specifier}"), ${[specifier, ...[modules, ...others].map((path) => pathToFileURL(path).href)].map(names)}]))`,
     );
-    expect(found).toEqual([pathToFileURL(bundle).href, expect.arrayContaining([expect.any(String)]), expect.anything()]);
-    const [, own, theirs] = found as readonly unknown[];
-    expect(own).toEqual(theirs);
+    const [url, own, ...same] = found as readonly unknown[];
+    expect(url).toBe(pathToFileURL(bundle).href);
+    expect(own).toEqual(expect.arrayContaining([expect.any(String)]));
+    expect(same).toEqual(same.map(() => own));
   });
 
   test("a class is one, whichever package or export it comes through", async () => {
@@ -85,7 +87,7 @@ describe("bundles", () => {
     `;
     const { text, files } = (await inNode(script)) as { readonly text: string; readonly files: number };
     expect(text).not.toBe("");
-    // Of these, about 50 are the llm package's: what draft models, rerankers or encoders need as well as every model is in files of its own.
-    expect(files).toBeLessThan(160);
+    // In one file each for Node: backend-wasm, and llm with what draft models, rerankers or encoders need.
+    expect(files).toBeLessThan(40);
   });
 });

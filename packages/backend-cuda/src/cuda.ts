@@ -32,8 +32,12 @@ export function cuda(options: CudaOptions = {}): BackendFactory {
       // A process without a device loads no kernels.
       const { CudaBackend } = await import("./backend.ts");
       if (kernelCache === false) return new CudaBackend(driver);
-      const { CodeCache, defaultFolder } = await import("./device/codeCache.ts");
-      return new CudaBackend(driver, new CodeCache(kernelCache ?? defaultFolder(), driver.device));
+      const [{ openKernelCache }, { CodeCache }] = await Promise.all([
+        import("@centella/core/kernelCache"),
+        import("./device/codeCache.ts"),
+      ]);
+      const cache = openKernelCache(kernelCache);
+      return new CudaBackend(driver, cache && new CodeCache(cache, driver.device));
     },
     weightBytes: (spec) => unitMatrix(spec.dtype, spec.shape)?.bytes ?? deviceBytes(spec),
   };

@@ -1,11 +1,11 @@
-import { createHash } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createProgram, type OpRecorder, type Value } from "@centella/core";
+import { KernelCache } from "@centella/core/kernelCache";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
-import { CodeCache, defaultFolder } from "../src/device/codeCache.ts";
+import { CodeCache } from "../src/device/codeCache.ts";
 import { DriverError } from "../src/device/driver.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
@@ -14,6 +14,11 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "kernels-"));
 });
 afterEach(() => rm(folder, { recursive: true }));
+
+/** Code of a device in the folder. */
+function codesOf({ device }: InterpretedDriver): CodeCache {
+  return new CodeCache(new KernelCache(join(folder, "kernels")), device);
+}
 
 /** Runs a program in a new backend, and returns the number of kernels that its driver compiled. */
 async function compiled(
@@ -32,7 +37,7 @@ async function compiled(
     if (image.length < 20) throw new DriverError(200, "CUDA_ERROR_INVALID_IMAGE", "cuModuleLoadDataEx");
     return loadModuleSync.call(driver, image);
   };
-  const backend = new CudaBackend(driver, new CodeCache(join(folder, "kernels"), driver.device));
+  const backend = new CudaBackend(driver, codesOf(driver));
   const program = createProgram();
   program.output("y", program.neg(program.input("x", "f32", [2])));
   const x = Float32Array.of(1, -2);
@@ -59,20 +64,20 @@ test("other devices and drivers have code of their own", async () => {
   expect(await compiled()).toBe(0);
 });
 
-test("files that are damaged, or that the driver refuses, are written again", async () => {
+test("code that is damaged, or that the driver refuses, is written again", async () => {
   expect(await compiled()).toBe(1);
   const [name, ...others] = await readdir(join(folder, "kernels"));
   expect(others).toEqual([]);
   const file = join(folder, "kernels", name!);
   const intact = await readFile(file);
-  const refused = Buffer.from("other code");
+  const refuse = async (): Promise<void> => {
+    const cache = new KernelCache(join(folder, "kernels"));
+    cache.write(name!, () => new TextEncoder().encode("other code"));
+    await cache.settled();
+  };
   for (const mode of ["awaited", "within the call"] as const) {
-    for (const content of [
-      intact.subarray(0, intact.length - 1),
-      Buffer.alloc(0),
-      Buffer.concat([createHash("sha256").update(refused).digest(), refused]),
-    ]) {
-      await writeFile(file, content);
+    for (const replace of [() => writeFile(file, intact.subarray(0, -1)), refuse]) {
+      await replace();
       expect(await compiled(mode)).toBe(1);
       expect(await readFile(file)).toEqual(intact);
     }
@@ -83,31 +88,6 @@ test("without a usable folder, kernels are compiled by each process", async () =
   await writeFile(join(folder, "kernels"), "a file in place of the folder");
   expect(await compiled()).toBe(1);
   expect(await compiled("within the call")).toBe(1);
-});
-
-test("files that were written the longest ago go when the folder is too large", async () => {
-  const { device } = new InterpretedDriver();
-  const code = new Uint8Array(100);
-  const texts = ["a", "b", "c", "d"];
-  for (const [i, text] of texts.entries()) {
-    const before = new Set(await readdir(folder));
-    const cache = new CodeCache(folder, device, 1000);
-    cache.write(text, code);
-    await cache.settled();
-    const [name] = (await readdir(folder)).filter((one) => !before.has(one));
-    await utimes(join(folder, name!), 1000 + i, 1000 + i);
-  }
-  const cache = new CodeCache(folder, device, 600);
-  cache.write("e", code);
-  await cache.settled();
-  const kept = await Promise.all([...texts, "e"].map((text) => cache.read(text)));
-  expect(kept.map((each) => each !== undefined)).toEqual([false, false, false, true, true]);
-});
-
-test("the default folder follows the user's settings", () => {
-  expect(defaultFolder({ XDG_CACHE_HOME: "/cache" })).toBe(join("/cache", "centella", "kernels"));
-  expect(defaultFolder({ LOCALAPPDATA: "/local" })).toBe(join("/local", "centella", "kernels"));
-  expect(defaultFolder({ XDG_CACHE_HOME: "" })).toMatch(/\.cache.centella.kernels$/);
 });
 
 /** A product of many rows, which a device of compute capability 9.0 multiplies with warpgroups. */
@@ -150,7 +130,7 @@ test.each([
       kernel: () => 0n,
       unloadModule: () => undefined,
     });
-    const backend = new CudaBackend(driver, new CodeCache(join(folder, "kernels"), driver.device));
+    const backend = new CudaBackend(driver, codesOf(driver));
     const plan = await backend[way](program);
     const whole = loaded.filter((image) => typeof image === "string");
     expect(whole).toHaveLength(1);

@@ -121,10 +121,10 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   readonly target: Target;
   /** Whether plans check for writes outside their tensors. */
   readonly checkWrites: boolean;
-  readonly #parts: MemoryParts;
+  readonly #parts: MemoryParts & Pick<Opened, "settled">;
   readonly #isPrecompiled: boolean;
   readonly #all64: boolean;
-  /** Whether a plan waits for all threads, because compiling it reports that they cannot start. */
+  /** Whether a plan waits for all threads, unless in the background, because compiling it reports that they cannot start. */
   readonly #waitsForThreads: boolean;
   readonly #instances: Set<MemoryInstance>;
   readonly plans: Set<WasmPlan> = new Set();
@@ -178,7 +178,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   }
 
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
-    const { signal, ...sharing } = compileOptions(program, options);
+    const { signal, background, ...sharing } = compileOptions(program, options);
     this.requireAlive();
     const shared = sharedPlan(this.plans, sharing.shareWith);
     const instance = shared?.instance ?? (await this.#instanceFor(program));
@@ -192,7 +192,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
       const plan = new WasmPlan(this, buildPlan(this, instance, program, { shared, sharedBy: sharing.sharedBy }));
       this.plans.add(plan);
       try {
-        await (this.#waitsForThreads ? plan.shareFunctions() : plan.loadFunctions());
+        await (this.#waitsForThreads && !background ? plan.shareFunctions() : plan.loadFunctions());
         this.requireAlive();
       } catch (error) {
         plan.dispose();
@@ -299,6 +299,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     for (const plan of this.plans) plan.dispose();
     await this.idle();
     this.#parts.pool?.dispose();
+    await this.#parts.settled?.();
   }
 
   /** @throws {DisposedError} */

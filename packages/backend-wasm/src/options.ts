@@ -1,7 +1,5 @@
 import { ArgumentError } from "@centella/core";
-import { boolean, checkOptions, either, isRecord, type Kinds, kind, oneOf, whole, within } from "@centella/quant/checks";
-
-import type { KernelStore } from "./linking/keptKernels.ts";
+import { boolean, checkOptions, either, type Kinds, kind, nonEmptyString, oneOf, whole, within } from "@centella/quant/checks";
 
 export interface WasmOptions {
   /**
@@ -39,12 +37,18 @@ export interface WasmOptions {
    * relaxed SIMD, no threads and no fused loops: elementwise ops run one by one.
    */
   readonly module?: WebAssembly.Module;
-  /** Keeps emitted kernels between processes: see {@link KernelStore}. */
-  readonly kernels?: KernelStore;
+  /**
+   * Folder in which emitted kernels are kept, so that later processes do not emit them again; false: none. Default: `centella/kernels` in the
+   * user's cache folder, which is `XDG_CACHE_HOME`, on Windows `LOCALAPPDATA`, or `~/.cache`. Backends share it. It grows to 256 MiB at most;
+   * then the oldest files are removed. Only you should be able to write to it. In pages there is none.
+   */
+  readonly kernelCache?: string | false;
 }
 
 /** Options with their defaults applied. */
-export type CheckedOptions = Required<Omit<WasmOptions, "module" | "kernels">> & Pick<WasmOptions, "module" | "kernels">;
+export type CheckedOptions = Required<Omit<WasmOptions, "module" | "kernelCache">> & {
+  readonly [Name in "module" | "kernelCache"]: WasmOptions[Name] | undefined;
+};
 
 const kinds: Kinds<WasmOptions> = {
   relaxed: either(boolean, oneOf("auto")),
@@ -54,10 +58,7 @@ const kinds: Kinds<WasmOptions> = {
   memory64: either(boolean, oneOf("auto")),
   checkWrites: boolean,
   module: kind("a WebAssembly.Module", (value) => value instanceof WebAssembly.Module),
-  kernels: kind(
-    "a store with read and write",
-    (value) => isRecord(value) && [value.read, value.write].every((each) => typeof each === "function"),
-  ),
+  kernelCache: either(nonEmptyString, oneOf(false)),
 };
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
@@ -70,11 +71,11 @@ export function checkedOptions(options: WasmOptions): CheckedOptions {
     memory64 = "auto",
     checkWrites = false,
     module,
-    kernels,
+    kernelCache,
   } = checkOptions("wasm", options, kinds);
   if (module !== undefined) {
     if (relaxed === true || memory64 === true || (threads !== "auto" && threads > 1))
       throw new ArgumentError("wasm", "a module without relaxed, memory64 or threads", "a module with one of these", "leave it out");
   }
-  return { relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, ...(module && { module }), ...(kernels && { kernels }) };
+  return { relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, module, kernelCache };
 }

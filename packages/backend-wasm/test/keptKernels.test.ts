@@ -1,7 +1,12 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createProgram, type Program } from "@centella/core";
 import type { ProgramGraph } from "@centella/core/backend";
-import { afterEach, expect, test, vi } from "vitest";
-import { type KernelStore, wasm } from "../src/index.ts";
+import { KernelCache } from "@centella/core/kernelCache";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type WasmOptions, wasm } from "../src/index.ts";
+import { KeptKernels } from "../src/linking/keptKernels.ts";
 
 const size = [2, 8];
 const inputs = { x: Float32Array.from({ length: 16 }, (_, i) => Math.sin(i)), w: Float32Array.from({ length: 8 }, (_, i) => i - 3) };
@@ -19,8 +24,8 @@ function record(op: keyof typeof ops): ProgramGraph {
 }
 
 /** Computes the ops in turn as a new process would, and returns the results. */
-async function compute(threads: number, names: readonly (keyof typeof ops)[], kernels?: KernelStore) {
-  const backend = await wasm({ threads, ...(kernels && { kernels }) }).open();
+async function compute(options: WasmOptions, names: readonly (keyof typeof ops)[]) {
+  const backend = await wasm(options).open();
   const results: number[][] = [];
   for (const name of names) {
     const plan = await backend.compile(record(name));
@@ -31,51 +36,92 @@ async function compute(threads: number, names: readonly (keyof typeof ops)[], ke
   return results;
 }
 
-/** A store that keeps what it is given as a file would. */
-function createStore() {
-  const files = new Map<string, Uint8Array<ArrayBuffer>>();
-  const write = vi.fn((key: string, bytes: () => Uint8Array<ArrayBuffer>) => void files.set(key, bytes().slice()));
-  return { files, write, read: (key: string) => files.get(key) };
+let kernelCache = "";
+/** Modules that processes kept, which are emitted modules, and those that they linked instead. */
+const [kept, linked] = [vi.spyOn(KeptKernels.prototype, "add"), vi.spyOn(KeptKernels.prototype, "link")];
+
+/** Number of modules that were linked without emitting them. */
+function linkedModules(): number {
+  return linked.mock.results.reduce((sum, { value }) => sum + (value as readonly unknown[]).length, 0);
 }
 
-afterEach(() => {
-  vi.doUnmock("../src/linking/codeVersion.ts");
-  vi.resetModules();
+beforeEach(async () => {
+  kernelCache = await mkdtemp(join(tmpdir(), "kernels-"));
+  vi.clearAllMocks();
 });
+afterEach(() => rm(kernelCache, { recursive: true }));
 
 test.each([1, 2])("kernels of earlier processes are not emitted again, and compute the same; threads: %i", async (threads) => {
-  const [norm, softmax] = await compute(threads, ["rmsNorm", "softmax"]);
-  const store = createStore();
-  expect(await compute(threads, ["rmsNorm"], store)).toEqual([norm]);
-  expect(store.write).toHaveBeenCalledTimes(1);
-  // What the store lacks is added.
-  expect(await compute(threads, ["softmax", "rmsNorm"], store)).toEqual([softmax, norm]);
-  expect(store.write).toHaveBeenCalledTimes(2);
-  expect(await compute(threads, ["rmsNorm", "softmax"], store)).toEqual([norm, softmax]);
-  expect(store.write).toHaveBeenCalledTimes(2);
+  const [norm, softmax] = await compute({ threads, kernelCache: false }, ["rmsNorm", "softmax"]);
+  expect(kept).not.toHaveBeenCalled();
+  const options = { threads, kernelCache };
+  expect(await compute(options, ["rmsNorm"])).toEqual([norm]);
+  expect([kept.mock.calls.length, linkedModules()]).toEqual([1, 0]);
+  // What the cache lacks is added.
+  expect(await compute(options, ["softmax", "rmsNorm"])).toEqual([softmax, norm]);
+  expect([kept.mock.calls.length, linkedModules()]).toEqual([2, 1]);
+  expect(await compute(options, ["rmsNorm", "softmax"])).toEqual([norm, softmax]);
+  expect([kept.mock.calls.length, linkedModules()]).toEqual([2, 3]);
+});
+
+test("modules that a program does not need are not linked, except for those whose constants it uses", async () => {
+  const options = { threads: 1, kernelCache };
+  const [norm, softmax] = await compute(options, ["rmsNorm", "softmax"]);
+  vi.clearAllMocks();
+  // The first module alone.
+  expect(await compute(options, ["rmsNorm"])).toEqual([norm]);
+  expect([kept.mock.calls.length, linkedModules()]).toEqual([0, 1]);
+  vi.clearAllMocks();
+  // The second one of the same process may use constants of the first.
+  expect(await compute(options, ["softmax"])).toEqual([softmax]);
+  expect([kept.mock.calls.length, linkedModules()]).toEqual([0, 2]);
 });
 
 test("kernels are kept for each form of memory and each instruction set", async () => {
-  const store = createStore();
-  await compute(1, ["rmsNorm"], store);
-  await compute(2, ["rmsNorm"], store);
-  const strict = await wasm({ threads: 1, relaxed: false, kernels: store }).open();
-  await strict.compile(record("rmsNorm"));
-  await strict.dispose();
-  expect(store.write).toHaveBeenCalledTimes(store.files.size);
-  expect([...store.files.keys()].every((key) => /^[\w-]+$/.test(key))).toBe(true);
+  for (const options of [{ threads: 1 }, { threads: 2 }, { threads: 1, relaxed: false }])
+    await compute({ ...options, kernelCache }, ["rmsNorm"]);
+  const keys = await readdir(kernelCache);
+  expect(kept).toHaveBeenCalledTimes(keys.length);
+  expect(keys.length).toBeGreaterThan(1);
 });
 
-test("kernels of another version of the package are neither read nor replaced", async () => {
-  const store = createStore();
-  await compute(1, ["rmsNorm"], store);
-  const [[key, bytes]] = [...store.files] as [[string, Uint8Array<ArrayBuffer>]];
-  vi.resetModules();
-  vi.doMock("../src/linking/codeVersion.ts", () => ({ codeVersion: "0123456789abcdef" }));
-  const other = await (await import("../src/index.ts")).wasm({ threads: 1, kernels: store }).open();
-  await other.compile(record("rmsNorm"));
-  await other.dispose();
-  expect(store.files.size).toBe(2);
-  expect([...store.files.keys()][1]).toMatch(/^0123456789abcdef-/);
-  expect(store.files.get(key)).toEqual(bytes);
+/** The content of a file, with another number of bytes of constants for all of its modules. */
+function withConstants(content: Uint8Array, constantBytes: number): Uint8Array<ArrayBuffer> {
+  const length = new DataView(content.buffer, content.byteOffset).getUint32(0, true);
+  const list = JSON.parse(new TextDecoder().decode(content.subarray(4, 4 + length))) as readonly object[];
+  const changed = new TextEncoder().encode(JSON.stringify(list.map((module) => ({ ...module, constantBytes }))));
+  return Uint8Array.from([...new Uint8Array(Uint32Array.of(changed.length).buffer), ...changed, ...content.subarray(4 + length)]);
+}
+
+test("modules whose constants leave too little room are replaced", async () => {
+  const options = { threads: 1, kernelCache };
+  const expected = await compute(options, ["rmsNorm"]);
+  const [key] = (await readdir(kernelCache)) as [string];
+  const file = await readFile(join(kernelCache, key));
+  const cache = new KernelCache(kernelCache);
+  const content = cache.readSync(key)!;
+  cache.write(key, () => withConstants(content, 10_000));
+  await cache.settled();
+  vi.clearAllMocks();
+  expect(await compute(options, ["rmsNorm"])).toEqual(expected);
+  expect([kept.mock.calls.length, linkedModules()]).toEqual([1, 0]);
+  expect(await readFile(join(kernelCache, key))).toEqual(file);
+});
+
+test("a damaged file is replaced, and a folder that cannot be used is no failure", async () => {
+  const options = { threads: 1, kernelCache };
+  const expected = await compute(options, ["rmsNorm"]);
+  const [key] = (await readdir(kernelCache)) as [string];
+  const file = await readFile(join(kernelCache, key));
+  await writeFile(join(kernelCache, key), file.with(file.length >> 1, file[file.length >> 1]! ^ 1));
+  expect(await compute(options, ["rmsNorm"])).toEqual(expected);
+  expect(await readFile(join(kernelCache, key))).toEqual(file);
+  expect(await compute({ threads: 1, kernelCache: join(kernelCache, key) }, ["rmsNorm"])).toEqual(expected);
+});
+
+test("the option is a folder or false", () => {
+  for (const wrong of ["", true, {}])
+    expect(() => wasm({ kernelCache: wrong as string })).toThrow(
+      /^wasm: expected kernelCache to be a string that is not empty or false, got /,
+    );
 });

@@ -265,7 +265,7 @@ test("options are checked", () => {
   expect(() => wasm({ maxMemoryMiB: 20_000 })).toThrow(/1 to 16384/);
   expect(() => wasm({ memory64: 1 } as object)).toThrow(/memory64 to be true or false or "auto", got 1/);
   expect(() => wasm({ workers: 2 } as object)).toThrow(
-    /options among \{relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, module, kernels\}, got workers/,
+    /options among \{relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, module, kernelCache\}, got workers/,
   );
 });
 

@@ -185,7 +185,8 @@ describe("a process that can start no thread", () => {
     });
   };
   afterEach(() => vi.restoreAllMocks());
-  const count = 2 ** 22;
+  // Runs are long enough for threads.
+  const count = 2 ** 23;
   const doubled = (): ReturnType<typeof createProgram> => {
     const program = createProgram();
     const x = program.input("x", "f32", [count]);
@@ -213,6 +214,34 @@ describe("a process that can start no thread", () => {
     expect((error as Error).message).toContain("threads cannot start (Error: no thread is left); use threads: 1");
     await backend.dispose();
   });
+
+  test("refuses runs of programs that were compiled in the background if threads were asked for", async () => {
+    startNone();
+    const backend = await wasm({ threads: 2 }).open();
+    const plan = await backend.compile(doubled(), { background: true });
+    const run = (): Promise<unknown> => plan.run({ x: new Float32Array(count).fill(1) }).y!.data();
+    // The first run needs no threads, and starts none; the second one does not wait for them.
+    await run();
+    await run().catch(() => undefined);
+    await expect(run()).rejects.toThrow("threads cannot start (Error: no thread is left); use threads: 1");
+    await expect(run()).rejects.toThrow(UnsupportedError);
+    await backend.dispose();
+  });
+});
+
+test("a program that is compiled in the background does not wait for threads, which later runs use", async () => {
+  const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
+  const program = createProgram();
+  const x = program.input("x", "f32", [2 ** 23]);
+  program.output("y", program.add(x, x));
+  const plan = await backend.compile(program, { background: true });
+  expect(backend.instance.isSharing).toBe(false);
+  await vi.waitFor(async () => {
+    const y = await plan.run({ x: new Float32Array(2 ** 23).fill(1) }).y!.data();
+    expect(y[0]).toBe(2);
+    expect(backend.instance.isSharing).toBe(true);
+  }, 20_000);
+  await backend.dispose();
 });
 
 test("a process with threads that disposes of nothing exits", () => {

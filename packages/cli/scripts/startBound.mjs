@@ -36,7 +36,7 @@ const parts = {
   code: (folder) =>
     timed(() => {
       const source = readFileSync(scriptFile, "latin1");
-      const cachedData = kept(folder, "centella-run-");
+      const cachedData = keptCode(folder);
       const script = new Script(source, { filename: scriptFile, cachedData });
       if (script.cachedDataRejected) throw new Error("compiled code: expected V8 to take what it kept, got a refusal");
       script.runInThisContext();
@@ -60,7 +60,7 @@ else await printBound(first ?? fileURLToPath(fable), Number(others[0] ?? 25));
 async function printBound(file, runs) {
   const folder = mkdtempSync(join(tmpdir(), "centella-start-"));
   try {
-    const cache = { ...process.env, NODE_COMPILE_CACHE: folder };
+    const cache = { ...process.env, NODE_COMPILE_CACHE: folder, XDG_CACHE_HOME: folder };
     const started = (...args) => outputOf(args, cache);
     const run = () => started(command, "run", file, prompt, "-n", "1");
     // The first writes what later ones read, and the second what only a process without the first one's work needs.
@@ -137,16 +137,21 @@ function readInto(memory, file) {
   return at;
 }
 
-/** A file that the command kept, without its checksum. */
-function kept(folder, prefix) {
-  const name = readdirSync(folder, { recursive: true }).find((each) => basename(each).startsWith(prefix));
-  if (name === undefined) throw new Error(`${folder}: expected ${prefix}…, got none`);
-  return readFileSync(join(folder, name)).subarray(0, -4);
+/** Content of the first file in a folder whose name `isKept` accepts. */
+function keptFile(folder, isKept) {
+  const name = readdirSync(folder, { recursive: true }).find((each) => isKept(basename(each)));
+  if (name === undefined) throw new Error(`${folder}: expected a file that the command kept, got none`);
+  return readFileSync(join(folder, name));
 }
 
-/** The modules that `KeptKernels` packed. */
+/** Code of the script that V8 kept, without its checksum. */
+function keptCode(folder) {
+  return keptFile(folder, (name) => name.startsWith("centella-run-")).subarray(0, -4);
+}
+
+/** The modules that `KeptKernels` packed, after the checksum of the file. */
 function keptModules(folder) {
-  const all = kept(folder, "centella-kernels-");
+  const all = keptFile(join(folder, "centella", "kernels"), () => true).subarray(4);
   const length = all.readUInt32LE(0);
   let at = 4 + length;
   return JSON.parse(all.toString("utf8", 4, at)).map(({ size }) => {

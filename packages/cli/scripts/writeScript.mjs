@@ -64,6 +64,17 @@ function lazyRequires() {
   };
 }
 
+/** Gives the backends' code the versions that their builds have, by which kept kernels are found. */
+function builtVersions() {
+  return {
+    name: "built versions",
+    resolveId: {
+      filter: { id: /\/codeVersion\.ts$/ },
+      handler: (id, importer) => resolve(importer, "..", id).replace("/src/", "/build/esm/").replace(/\.ts$/, ".js"),
+    },
+  };
+}
+
 function visit(node, use) {
   if (typeof node !== "object" || node === null) return;
   if (typeof node.type === "string") use(node);
@@ -87,7 +98,7 @@ const output = await bundled(
   "src/script.ts",
   {
     resolve: { conditionNames: ["@centella/source", "node", "import", "default"] },
-    plugins: [withoutModules(), lazyRequires()],
+    plugins: [builtVersions(), withoutModules(), lazyRequires()],
   },
   {
     entryFileNames: "script.js",
@@ -100,7 +111,7 @@ const licences = Object.entries(libraries).map(([name, dependent]) => {
   return `${name}:\n${readFileSync(join(folder, name, "LICENSE"), "utf8").trim()}`;
 });
 const files = output.map(({ fileName, code }) => `${JSON.stringify(`./${fileName}`)}(exports, require) {${escaped(code)}\n}`);
-const script = `/* Parts are other projects', under their licences.\n\n${licences.join("\n\n")} */\n(function (outside, importFrom, urlOf, kernels) {
+const script = `/* Parts are other projects', under their licences.\n\n${licences.join("\n\n")} */\n(function (outside, importFrom, urlOf) {
 const files = {${files.join(",\n")}};
 const loaded = {};
 const { createRequire } = outside("node:module");

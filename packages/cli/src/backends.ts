@@ -1,16 +1,8 @@
 import { cuda } from "@centella/backend-cuda";
-import { type KernelStore, wasm } from "@centella/backend-wasm";
+import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime, type Runtime, reference } from "@centella/core";
 import { choice, number, type OptionSpec } from "./options.ts";
-
-/** Keeps kernels on the CPU between processes of one script. Its modules are always of one version. */
-let kernels: KernelStore | undefined;
-
-/** Lets runtimes that are opened later keep their kernels in a store. */
-export function keepKernels(store: KernelStore): void {
-  kernels = store;
-}
 
 /** In order of preference. The selection skips backends that are missing, lack a kernel, or are slower for the work. */
 export const factories: readonly BackendFactory[] = factoriesWith({});
@@ -25,7 +17,7 @@ export interface RuntimeOptions {
 }
 
 function factoriesWith({ threads, device }: RuntimeOptions): readonly BackendFactory[] {
-  const cpu = [wasm({ sync: false, ...(threads !== undefined && { threads }), ...(kernels && { kernels }) }), reference()];
+  const cpu = [wasm({ sync: false, ...(threads !== undefined && { threads }) }), reference()];
   return device === undefined ? [cuda(), webgpu(), ...cpu] : [cuda({ device }), ...cpu];
 }
 

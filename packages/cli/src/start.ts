@@ -4,14 +4,13 @@ import { isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
-import type { KernelStore } from "@centella/backend-wasm";
 
 /** Imports a module from outside the script, as a package of ours does. */
 type ImportFrom = (url: string, id: string) => Promise<unknown>;
 /** The URL of a package of ours, in place of `import.meta.url` of its modules. */
 type UrlOf = (name: string) => string;
 /** The function that the script is. */
-type Program = (require: typeof own, importFrom: ImportFrom, urlOf: UrlOf, kernels: KernelStore) => void;
+type Program = (require: typeof own, importFrom: ImportFrom, urlOf: UrlOf) => void;
 
 const own = createRequire(import.meta.url);
 
@@ -48,11 +47,7 @@ function startScript(command: string): void {
   const cachedData = cache.read(command);
   const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
   if (script.cachedDataRejected !== false) cache.write(command, () => script.createCachedData());
-  const kernels: KernelStore = {
-    read: (key) => cache.read(`kernels-${key}`),
-    write: (key, bytes) => cache.write(`kernels-${key}`, bytes),
-  };
-  (script.runInThisContext() as Program)(own, importFrom, urlOf, kernels);
+  (script.runInThisContext() as Program)(own, importFrom, urlOf);
 }
 
 /** Time after which a process writes its files: many servers are killed. */

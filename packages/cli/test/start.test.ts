@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { bin, centella, type Result, tiny } from "./centella.ts";
 
@@ -12,22 +12,28 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** Paths of what is kept under a name in a folder, such as a command's compiled code. */
+/** Paths of a command's compiled code in a folder. */
 function codesIn(folder: string, command: string): readonly string[] {
   const paths = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return paths.filter((path) => path.includes(`centella-${command}-`)).map((path) => join(folder, path));
+}
+
+/** Paths of kernels that were kept in a user's cache folder, by the version of the package that `import` loads, too. */
+function kernelsIn(folder: string): readonly string[] {
+  const kernels = join(folder, "centella", "kernels");
+  return readdirSync(kernels).map((name) => join(kernels, name));
 }
 
 test("run keeps its compiled code and its kernels, uses them, and replaces what is damaged", async () => {
   const folder = temporaryFolder();
   const run = (env: Record<string, string>): Promise<Result> =>
     centella(["run", tiny, "-p", "x", "-n", "2", "--temp", "0", "--backend", "wasm"], { env });
-  const cached = { NODE_COMPILE_CACHE: folder };
+  const cached = { NODE_COMPILE_CACHE: folder, XDG_CACHE_HOME: folder };
 
-  const first = await run({ NODE_DISABLE_COMPILE_CACHE: "1" });
+  const first = await run({ NODE_DISABLE_COMPILE_CACHE: "1", XDG_CACHE_HOME: join(folder, "other") });
   expect(first).toMatchObject({ code: 0, stderr: "" });
   expect(await run(cached)).toEqual(first);
-  const kept = (): readonly string[] => ["run", "kernels"].flatMap((name) => codesIn(folder, name));
+  const kept = (): readonly string[] => [...codesIn(folder, "run"), ...kernelsIn(folder)];
   expect(kept()).toHaveLength(2);
   for (const path of kept()) {
     const code = readFileSync(path);
@@ -41,12 +47,22 @@ test("run keeps its compiled code and its kernels, uses them, and replaces what 
   expect(written).toHaveLength(2);
 });
 
+test("run shares its kernels with programs that import the package", async () => {
+  const folder = temporaryFolder();
+  const env = { XDG_CACHE_HOME: folder };
+  expect((await centella(["run", tiny, "-p", "x", "-n", "1", "--backend", "wasm", "-t", "1"], { env })).code).toBe(0);
+  const version = readFileSync(new URL("../../backend-wasm/build/esm/linking/codeVersion.js", import.meta.url), "utf8");
+  const [path, ...others] = kernelsIn(folder);
+  expect(others).toEqual([]);
+  expect(version).toContain(basename(path!).split("-")[0]);
+});
+
 test("batch keeps its compiled code and its kernels", async () => {
   const folder = temporaryFolder();
   const input = JSON.stringify({ custom_id: "a", url: "/v1/completions", body: { prompt: "x", max_tokens: 1 } });
   const args = ["batch", "-i", "-", "-o", "-", tiny, "--backend", "wasm"];
-  expect((await centella(args, { input, env: { NODE_COMPILE_CACHE: folder } })).code).toBe(0);
-  expect(["batch", "kernels"].map((name) => codesIn(folder, name).length)).toEqual([1, 1]);
+  expect((await centella(args, { input, env: { NODE_COMPILE_CACHE: folder, XDG_CACHE_HOME: folder } })).code).toBe(0);
+  expect([codesIn(folder, "batch").length, kernelsIn(folder).length]).toEqual([1, 1]);
 });
 
 /** Prints the built-in modules that are loaded when the command first prints something. */

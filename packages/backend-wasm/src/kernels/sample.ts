@@ -5,8 +5,9 @@ import { emitSample } from "../sampling/sample.ts";
 import { entryBytes } from "./shared/order.ts";
 
 export const sample: Kernel<"sample"> = {
-  build({ emit, reserve }, [logits, position, seed, temperature, topK, topP, minP, mask, maskRow], _params, y) {
-    const fn = emit("sample", emitSample);
+  emit: (module) => emitSample(module, "sample"),
+  build({ exports, reserve }, [logits, position, seed, temperature, topK, topP, minP, mask, maskRow], _params, y) {
+    const fn = exports("sample");
     const n = logits.spec.shape.at(-1) as number;
     const maximaBytes = 16 * Math.ceil(n / blockLength / 4);
     // One thread computes all rows, so that the memory for a whole row of entries is needed once.

@@ -83,6 +83,8 @@ export interface Opened extends MemoryParts {
   readonly isPrecompiled: boolean;
   /** Every memory has 64-bit addresses. */
   readonly all64: boolean;
+  /** Resolves when the kernels that are kept for later processes are written. */
+  readonly settled?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -90,7 +92,7 @@ export interface Opened extends MemoryParts {
  * @throws {UnsupportedError} if the engine lacks WASM SIMD or a requested feature
  */
 export async function openModule(
-  { relaxed, threads, memory64, maxMemoryMiB, kernels }: CheckedOptions,
+  { relaxed, threads, memory64, maxMemoryMiB, kernelCache }: CheckedOptions,
   extent: Extent,
   features: WasmFeatures = detect(),
 ): Promise<Opened> {
@@ -101,14 +103,14 @@ export async function openModule(
   const target = compilable(() => targetOf(relaxed === "auto" ? features.relaxed : relaxed));
   const { pool, reason } = await openPool(threads, features);
   const shared = pool !== undefined;
-  const kept = kernels && (await import("./keptKernels.ts"));
+  const kept = isPage() ? undefined : (await import("./keptKernels.ts")).openKept(kernelCache, target);
   return {
     async kernels(memory64) {
       if (memory64) await loadParts(["widening"]);
       return compileOnce(target, shared, memory64, extent);
     },
-    kernelLinker: (memory, constantBytes) =>
-      new KernelLinker(memory, target, emitKernels, constantBytes, kept && new kept.KeptKernels(kernels, target, memory)),
+    kernelLinker: (memory, constantBytes) => new KernelLinker(memory, target, emitKernels, constantBytes, kept?.of(memory)),
+    settled: kept?.settled,
     maxPages: pagesOf(maxMemoryMiB),
     no64: memory64 === false ? "memory64 is false" : features.memory64 ? undefined : noMemory64,
     all64: memory64 === true,

@@ -1,44 +1,60 @@
+import { type KernelCache, openKernelCache } from "@centella/core/kernelCache";
 import type { FunctionInfo } from "../emit/index.ts";
 import type { Emitted } from "../kernel.ts";
+import { memoryMap } from "../memory/memoryMap.ts";
 import { LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
 import type { Target } from "../target.ts";
 import { codeVersion } from "./codeVersion.ts";
 import { ModuleLink } from "./moduleLink.ts";
 
-/**
- * Keeps emitted kernels between processes, for the option `kernels`: emitting those of a language model takes 30 ms. A store returns only what
- * was written, whole.
- */
-export interface KernelStore {
-  /** Returns what was last written under a key, or undefined. Each version of this package has keys of its own: letters, digits and hyphens. */
-  read(key: string): Uint8Array<ArrayBuffer> | undefined;
-  /** Called after kernels were emitted that were not read. `bytes` returns what to keep; it may be called later, and at most once. */
-  write(key: string, bytes: () => Uint8Array<ArrayBuffer>): void;
+/** The kernels that a backend's memories keep between processes. */
+interface Kept {
+  of(memory: WasmMemory): KeptKernels;
+  /** Resolves when the kernels of this process are written. */
+  readonly settled: () => Promise<void>;
 }
 
-/** A module of kernels, linked after those before it in a list. */
+/**
+ * Opens the cache for the option `kernelCache`: emitting the kernels of a language model takes tens of milliseconds. Kernels that sources emit
+ * have no version, so they are kept only in a folder that is named.
+ */
+export function openKept(kernelCache: string | false | undefined, target: Target): Kept | undefined {
+  const cache = openKernelCache(kernelCache ?? (codeVersion === "source" ? false : undefined));
+  return cache && { of: (memory) => new KeptKernels(cache, target, memory), settled: () => cache.settled() };
+}
+
+/** A module of kernels. */
 interface KeptModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly functions: readonly FunctionInfo[];
-  /** Bytes of constants of this module and all that were linked before it. */
+  /** Bytes of constants of this module and all before it in the list. */
   readonly constantBytes: number;
+  /** Whether it uses constants of the module before it, as a process's modules after its first one do. */
+  readonly followsPrevious: boolean;
 }
 
-/** The modules that a memory links, in order: those of earlier processes, then its own. */
+/** Bytes of constants from which kept modules are not used, and are replaced. All kernels together have less than 1,000. */
+const maxConstantBytes = memoryMap.constants.bytes / 2;
+
+/** The modules that a memory can link: those of earlier processes, then its own. */
 export class KeptKernels {
-  readonly #store: KernelStore;
+  readonly #cache: KernelCache;
   readonly #memory: WasmMemory;
   readonly #key: string;
   #modules: readonly KeptModule[];
-  #isLinked = false;
+  /** Modules of earlier processes that are not linked. */
+  readonly #unlinked: Set<KeptModule>;
+  #hasAdded = false;
 
-  constructor(store: KernelStore, { relaxed, dots }: Target, memory: WasmMemory) {
+  constructor(cache: KernelCache, { relaxed, dots }: Target, memory: WasmMemory) {
     const { isShared, memory64 } = memory.heap;
-    this.#store = store;
+    this.#cache = cache;
     this.#memory = memory;
     this.#key = `${codeVersion}-${relaxed ? "relaxed" : "strict"}-${dots}-${isShared ? "shared" : "own"}-${memory64 ? 64 : 32}`;
-    const bytes = store.read(this.#key);
-    this.#modules = bytes === undefined ? [] : unpacked(bytes);
+    const bytes = cache.readSync(this.#key);
+    const modules = bytes === undefined ? [] : unpacked(bytes);
+    this.#modules = (modules.at(-1)?.constantBytes ?? 0) > maxConstantBytes ? [] : modules;
+    this.#unlinked = new Set(this.#modules);
   }
 
   /** Bytes of constants of the modules; undefined if there are none. */
@@ -46,22 +62,25 @@ export class KeptKernels {
     return this.#modules.at(-1)?.constantBytes;
   }
 
-  /** Adds the functions of earlier processes at the first call, and returns the modules to load. */
-  link(functions: Map<string, Emitted>): readonly ModuleLink[] {
-    if (this.#isLinked) return [];
-    this.#isLinked = true;
-    return this.#modules.map((kept) => {
+  /** Adds the functions of the modules that an earlier process needed for `name` to `functions`, and returns these modules to load. */
+  link(name: string, functions: Map<string, Emitted>): readonly ModuleLink[] {
+    const end = this.#modules.findIndex((kept) => this.#unlinked.has(kept) && kept.functions.some((info) => info.name === name));
+    let start = end;
+    while (this.#modules[start]?.followsPrevious === true) start--;
+    return this.#modules.slice(Math.max(0, start), end + 1).flatMap((kept) => {
+      if (!this.#unlinked.delete(kept)) return [];
       const linkedModule = new LinkedModule(this.#memory);
       for (const info of kept.functions) functions.set(info.name, linkedModule.declare(info));
-      return new ModuleLink(this.#memory, linkedModule, kept.bytes);
+      return [new ModuleLink(this.#memory, linkedModule, kept.bytes)];
     });
   }
 
   /** Keeps one more module. */
-  add(module: KeptModule): void {
-    this.#modules = [...this.#modules, module];
+  add(module: Omit<KeptModule, "followsPrevious">): void {
+    this.#modules = [...this.#modules, { ...module, followsPrevious: this.#hasAdded }];
+    this.#hasAdded = true;
     const modules = this.#modules;
-    this.#store.write(this.#key, () => packed(modules));
+    this.#cache.write(this.#key, () => packed(modules));
   }
 }
 

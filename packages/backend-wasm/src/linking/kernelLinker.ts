@@ -31,8 +31,8 @@ export class KernelLinker {
   #linkings: readonly ModuleLink[] = [];
 
   /**
-   * `define` defines the functions that every program may use. `constantBytes` bytes of constants are already in use. Modules
-   * that `kept` has are linked first, as the processes that emitted them did.
+   * `define` defines the functions that every program may use. `constantBytes` bytes of constants are already in use. Functions
+   * that `kept` has are not emitted.
    */
   constructor(memory: WasmMemory, target: Target, define: Define, constantBytes: number, kept?: KeptKernels) {
     this.#memory = memory;
@@ -54,7 +54,7 @@ export class KernelLinker {
    * @throws {RangeError} for an undefined name
    */
   get(name: string): Emitted {
-    this.#linkings = [...this.#linkings, ...(this.#kept?.link(this.#functions) ?? [])];
+    if (!this.#functions.has(name)) this.#linkings = [...this.#linkings, ...(this.#kept?.link(name, this.#functions) ?? [])];
     const known = this.#functions.get(name);
     if (known !== undefined) return known;
     const before = this.#builder.functions.length;

@@ -1,4 +1,4 @@
-import { type InputData, type RunOptions, Tensor, type TypedArray } from "@centella/core";
+import { type InputData, type RunOptions, Tensor, type TypedArray, UnsupportedError } from "@centella/core";
 import {
   type Binding,
   countStep,
@@ -50,6 +50,8 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
   readonly #owned: readonly number[];
   /** Whether there was a run that several threads compute faster. */
   #hasRun = false;
+  /** Why threads that were asked for cannot start. */
+  #refusal: UnsupportedError | undefined;
 
   constructor(backend: WasmPlanOwner, { instance, lowered, persistents, tasks, module, memory, owned }: PlanParts) {
     super(backend, lowered, persistents);
@@ -179,7 +181,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     const variant = this.#variants.of(binding.dims, run);
     this.instance.loadSync();
     const { isShared, record } = this.#variants.choose(binding.dims, variant, true);
-    if (isShared) void this.#callThreads(variant.ms);
+    if (isShared) this.#callThreads(variant.ms).catch(() => undefined);
     const context = this.#runContext(isShared);
     const start = record === undefined ? 0 : performance.now();
     runListSync(variant.list, run, context);
@@ -288,16 +290,20 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
   /**
    * Makes the functions ready on the other threads for runs like this one, of about `ms`. Long runs wait for threads that are starting. A first
    * run that is not long does without them, because they take cores from it meanwhile.
+   * @throws {UnsupportedError} if threads that were asked for cannot start, once that is known
    */
   async #callThreads(ms: number): Promise<void> {
     if (this.#isShared) return;
     const waits = ms > aloneMs || this.instance.isSharing;
     if (waits || this.#hasRun) {
       // If the pool is lost, this thread computes alone.
-      const sharing = this.shareFunctions().catch(() => undefined);
+      const sharing = this.shareFunctions().catch((error: unknown) => {
+        if (error instanceof UnsupportedError) this.#refusal = error;
+      });
       if (waits) await sharing;
     }
     this.#hasRun = true;
+    if (this.#refusal !== undefined) throw this.#refusal;
   }
 
   /** Whether every thread has the functions. */
