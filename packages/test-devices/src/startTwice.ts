@@ -1,6 +1,6 @@
 /**
- * What `start` gives; where it fails, what a second start gives, or the reason in words. Browsers rarely crash while they start: a Chromium has
- * ended by a segmentation fault in CI, and none of 180 that were started beside each other on the same system.
+ * Calls `start`, and calls it again if it fails. Returns the reason in words if it fails twice. Browsers rarely crash while they start: one
+ * Chromium ended with a segmentation fault in CI, and none of 180 that were started by hand on the same system.
  */
 export async function startTwice<T>(title: string, start: () => Promise<T>): Promise<T | string> {
   try {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { startTwice } from "../src/startTwice.ts";
 
-/** Starts a "browser" after so many failures, and counts. */
+/** A `start` that fails the first times, and the number of its calls. */
 function failing(failures: number): { readonly start: () => Promise<{ name: string }>; starts: number } {
   const counted = {
     starts: 0,
