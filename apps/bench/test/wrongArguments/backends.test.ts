@@ -7,26 +7,24 @@ import { expect, test } from "vitest";
 import { repositoryFolder } from "../../src/receipts/store.ts";
 import { callExports, excused } from "./harness.ts";
 
-/** Keeps nothing. */
-class Kernels {
-  read(): undefined {
-    return undefined;
-  }
-  write(): void {}
-}
-
 test("factories of backends: wrong arguments are typed errors", async () => {
-  const options = { relaxed: "auto", threads: 1, sync: true, maxMemoryMiB: 64, memory64: false, checkWrites: true, kernels: new Kernels() };
-  await callExports("wasm", wasm, { wasm: [options], detect: [] });
-  const gpu = { requestAdapter: async () => null };
-  await callExports("webgpu", webgpu, {
-    webgpu: [{ gpu, powerPreference: "low-power", allowSoftware: true, unsafeFast: false, tuning: new Map() }],
-    tuningFile: ["forms.json"],
-  });
-  await callExports("cuda", cuda, {
-    cuda: [{ device: 0, experimental: ["mixed-input"] }],
-    readDevices: excused("takes nothing"),
-  });
+  const cpu = {
+    relaxed: "auto",
+    threads: 1,
+    sync: true,
+    maxMemoryMiB: 64,
+    memory64: false,
+    checkWrites: true,
+    kernelCache: false,
+  } as const;
+  const gpu = { requestAdapter: async () => null } as unknown as GPU;
+  const page = { gpu, powerPreference: "low-power", allowSoftware: true, unsafeFast: false, tuning: new Map() } as const;
+  const nvidia = { device: 0, kernelCache: false } as const;
+  // Each option is one of the backend's.
+  for (const open of [() => wasm.wasm(cpu), () => webgpu.webgpu(page), () => cuda.cuda(nvidia)]) expect(open).not.toThrow();
+  await callExports("wasm", wasm, { wasm: [cpu], detect: [] });
+  await callExports("webgpu", webgpu, { webgpu: [page], tuningFile: ["forms.json"] });
+  await callExports("cuda", cuda, { cuda: [nvidia], readDevices: excused("takes nothing") });
 });
 
 /** What has no calls to try, and why. */
@@ -37,6 +35,7 @@ const notForApps = {
   "@centella/cli/peakMemory": "for benchmarks",
   "@centella/conformance": "for tests of backends",
   "@centella/conformance/headless": "for tests of backends",
+  "@centella/core/kernelCache": "for backends",
   "@centella/core/references": "for tests of backends",
   "@centella/gpu-kernels": "for backends",
   "@centella/llm/engine": "for adapters to other libraries, which check their arguments",
