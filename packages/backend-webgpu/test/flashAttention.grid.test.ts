@@ -23,9 +23,6 @@ const sampled: Readonly<Record<string, AttentionCase>> = {
 const ofFullGrid: Readonly<Record<string, AttentionCase>> = {
   ...Object.fromEntries([1, 2, 8, 9, 64, 65, 200].map((tokens) => [`${tokens} tokens`, { ...plain, tokens }])),
   "a head of queries for each of the cache": { ...plain, heads: [4, 4] },
-  "eight heads of queries for each, floats": { ...plain, dtype: "f32", heads: [8, 1] },
-  "rows of an odd number of q8_0 blocks": { ...plain, dtype: "q8_0", sizes: [64, 32] },
-  "a window without causal": { ...plain, params: { window: 100, causal: false } },
   "bounded scores with sinks": { ...plain, hasSinks: true, params: { softcap: 0.5 } },
   "slopes to both sides in a window": { ...plain, params: { alibi: 8, window: 100, causal: false } },
   everything: { ...plain, dtype: "f32", hasSinks: true, reach: 3, params: { window: 90, softcap: 2, alibi: 4 } },
@@ -34,6 +31,9 @@ const ofFullGrid: Readonly<Record<string, AttentionCase>> = {
 };
 
 const ofWholeGrid: Readonly<Record<string, AttentionCase>> = {
+  "a window without causal": { ...plain, params: { window: 100, causal: false } },
+  "rows of an odd number of q8_0 blocks": { ...plain, dtype: "q8_0", sizes: [64, 32] },
+  "eight heads of queries for each, floats": { ...plain, dtype: "f32", heads: [8, 1] },
   "two heads of queries for each": { ...plain, heads: [8, 4] },
   "an odd number of heads": { ...plain, heads: [6, 2] },
   "a cache of f32": { ...plain, dtype: "f32" },
@@ -70,9 +70,12 @@ await describeOpened("attention by tiles", openDevice({}), ({ device }) => {
   });
 
   // Workgroups of 32 rows, where a large device has 64.
-  test.each(Object.entries(isFullGrid ? sampled : {}))("equals the reference with the limits of every device: %s", async (_name, given) => {
-    expect(await worst(given, guaranteed)).toBeLessThan(1e-5);
-  });
+  test.each(Object.entries(isFullGrid ? sampled : {}).slice(0, isWholeGrid ? undefined : 1))(
+    "equals the reference with the limits of every device: %s",
+    async (_name, given) => {
+      expect(await worst(given, guaranteed)).toBeLessThan(1e-5);
+    },
+  );
 });
 
 test("devices have tiles for the sizes of keys and values that models have, whatever the type of the cache", () => {

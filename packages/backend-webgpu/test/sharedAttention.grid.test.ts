@@ -93,7 +93,6 @@ const ofFullGrid: Readonly<Record<string, AttentionCase>> = {
     ...{ ...latent, dtype: "q8_0", heads: [4, 1], tokens: 2, hasSinks: true, reach: 3 },
     params: { window: 90, softcap: 2, alibi: 4 },
   },
-  "a latent key of many heads, many tokens": { ...latent, heads: [128, 1], tokens: 8 },
 };
 
 const pairs = [
@@ -108,8 +107,9 @@ const pairs = [
   [576, 512],
 ] as const;
 
-const ofWholeGrid = (): Readonly<Record<string, AttentionCase>> =>
-  Object.fromEntries(
+const ofWholeGrid = (): Readonly<Record<string, AttentionCase>> => ({
+  "a latent key of many heads, many tokens": { ...latent, heads: [128, 1], tokens: 8 },
+  ...Object.fromEntries(
     pairs.flatMap((sizes) =>
       [1, 4, 16].flatMap((perKvHead) =>
         (["f32", "f16", "q8_0"] as const)
@@ -120,7 +120,8 @@ const ofWholeGrid = (): Readonly<Record<string, AttentionCase>> =>
           ]),
       ),
     ),
-  );
+  ),
+});
 
 /** Lanes of the software device's subgroups, and elements of the longest value of which they hold several rows. */
 const ownSubgroup = 4;
