@@ -42,6 +42,7 @@ test("only the user can read and write the folder and its files", async () => {
   const cache = new KernelCache(join(folder, "kernels"));
   cache.write("key", () => bytes("content"));
   await cache.settled();
+  // Windows has no such modes.
   if (process.platform === "win32") return;
   expect((await stat(join(folder, "kernels"))).mode & 0o777).toBe(0o700);
   expect((await stat(join(folder, "kernels", "key"))).mode & 0o777).toBe(0o600);
@@ -140,6 +141,7 @@ test("two processes at once leave a whole file", async () => {
   expect(new Set(content).size).toBe(1);
 });
 
+// Windows has LOCALAPPDATA in place of HOME.
 test.skipIf(process.platform === "win32")("without a home that can be written nothing is kept, and nothing fails", async () => {
   const write = `const cache = openKernelCache(); cache?.write("key", () => bytes("content")); await cache?.settled();
     console.log(cache === undefined, cache?.readSync("key"));`;

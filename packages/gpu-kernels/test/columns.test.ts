@@ -21,6 +21,7 @@ function scopeOf(dims: DimValues): GpuScope {
     min: computed(Math.min),
     quotient: computed((a, b) => Math.floor(a / b)),
   };
+  // Tiles use these members alone. Any other one is undefined, and a call of it fails.
   const scope = { k: k as unknown as Emitter, extent, extents: (shape: Shape) => shape.map(extent), whole: (value: number) => value };
   return scope as unknown as GpuScope;
 }

@@ -1,6 +1,6 @@
 /**
- * Calls `start`, and calls it again if it fails. Returns the reason in words if it fails twice. Browsers rarely crash while they start: one
- * Chromium ended with a segmentation fault in CI, and none of 180 that were started by hand on the same system.
+ * Calls `start` once more if it fails, and returns a message if it fails again. Chromium sometimes crashes at its start: once with a segmentation
+ * fault in CI. 180 starts by hand on the same system had no crash.
  */
 export async function startTwice<T>(title: string, start: () => Promise<T>): Promise<T | string> {
   try {

@@ -17,6 +17,7 @@ test("factories of backends: wrong arguments are typed errors", async () => {
     checkWrites: true,
     kernelCache: false,
   } as const;
+  // Nothing is opened, so no other member of a GPU is used.
   const gpu = { requestAdapter: async () => null } as unknown as GPU;
   const page = { gpu, powerPreference: "low-power", allowSoftware: true, unsafeFast: false, tuning: new Map() } as const;
   const nvidia = { device: 0, kernelCache: false } as const;
