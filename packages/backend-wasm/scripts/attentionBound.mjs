@@ -5,10 +5,10 @@
 import { targetOf } from "../build/esm/detect.js";
 import { f32x4, i32, ModuleBuilder, v128 } from "../build/esm/emit/index.js";
 import { emitHalfTable } from "../build/esm/formats/half.js";
-import { attentionArguments, emitAttention } from "../build/esm/kernels/shared/attention.js";
-import { scratchLayout } from "../build/esm/kernels/shared/attentionLayout.js";
-import { partBytes } from "../build/esm/kernels/shared/attentionParts.js";
-import { keyBlock } from "../build/esm/kernels/shared/attentionTiles.js";
+import { attentionArguments, emitAttention } from "../build/esm/kernels/attention/functions.js";
+import { scratchLayout } from "../build/esm/kernels/attention/layout.js";
+import { partBytes } from "../build/esm/kernels/attention/parts.js";
+import { keyBlock } from "../build/esm/kernels/attention/tiles.js";
 import { largerHalves, splitHalves } from "../build/esm/kernels/shared/cacheRow.js";
 import { expCut } from "../build/esm/math/exp.js";
 import { memoryMap } from "../build/esm/memory/memoryMap.js";

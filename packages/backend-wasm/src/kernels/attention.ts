@@ -1,9 +1,9 @@
 import { alibiSlope, byteLength, tupleOf } from "@centella/core/backend";
 import type { BuildContext, Kernel, Run } from "../kernel.ts";
-import { attentionArguments, emitAttention } from "./shared/attention.ts";
-import { scratchLayout } from "./shared/attentionLayout.ts";
-import { partBytes } from "./shared/attentionParts.ts";
-import { keyBlock } from "./shared/attentionTiles.ts";
+import { attentionArguments, emitAttention } from "./attention/functions.ts";
+import { scratchLayout } from "./attention/layout.ts";
+import { partBytes } from "./attention/parts.ts";
+import { keyBlock } from "./attention/tiles.ts";
 
 /** Maximum multiply-adds of a tile: about ten milliseconds if all positions that fit are visible. */
 const workPerTile = 2e8;

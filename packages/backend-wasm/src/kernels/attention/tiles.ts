@@ -12,8 +12,8 @@ import {
 } from "../../emit/index.ts";
 import { laneSums } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
-import { type Pointer, part } from "./attentionParts.ts";
-import { zip } from "./zip.ts";
+import { zip } from "../shared/zip.ts";
+import { type Pointer, part } from "./parts.ts";
 
 /**
  * Positions per block. Blocks start at multiples of it regardless of threads, so results depend only on the visible

@@ -10,10 +10,10 @@ import {
   v128,
 } from "../../emit/index.ts";
 import { madd, type Target } from "../../target.ts";
-import { type Pointer, part } from "./attentionParts.ts";
-import { scoreBytes, storeScores } from "./attentionTiles.ts";
+import { zip } from "../shared/zip.ts";
 import { addressBytes, hasSpecial, largerHalves, splitHalves } from "./cacheRow.ts";
-import { zip } from "./zip.ts";
+import { type Pointer, part } from "./parts.ts";
+import { scoreBytes, storeScores } from "./tiles.ts";
 
 /**
  * Queries of a tile that converts f16 elements itself. Up to four queries need no copies of the results. For more, the

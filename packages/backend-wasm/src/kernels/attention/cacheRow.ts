@@ -15,7 +15,7 @@ import {
 import { loadHalves } from "../../formats/half.ts";
 import { laneMask } from "../../matmul/lanes.ts";
 import { memoryMap } from "../../memory/memoryMap.ts";
-import type { Pointer } from "./attentionParts.ts";
+import type { Pointer } from "./parts.ts";
 
 /** Element types of a KV cache. */
 export const cacheTypes = ["f32", "f16", "q8_0"] as const;

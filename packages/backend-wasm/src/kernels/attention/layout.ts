@@ -1,8 +1,8 @@
 import { type Expr, type FunctionBuilder, i32, type Local } from "../../emit/index.ts";
-import { aligned } from "./aligned.ts";
-import { type Pointer, partBytes } from "./attentionParts.ts";
-import { keyBlock, range, rangeBytes, scoreBytes, tileKeys } from "./attentionTiles.ts";
+import { aligned } from "../shared/aligned.ts";
 import { addressBytes, spareKeys } from "./cacheRow.ts";
+import { type Pointer, partBytes } from "./parts.ts";
+import { keyBlock, range, rangeBytes, scoreBytes, tileKeys } from "./tiles.ts";
 
 /**
  * A thread's scratch starts with the number of positions without a slot, followed by these positions, and the addresses

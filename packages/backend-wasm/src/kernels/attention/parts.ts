@@ -15,8 +15,8 @@ import { exp, expCut } from "../../math/exp.ts";
 import { tanh } from "../../math/tanh.ts";
 import { laneMask, largestLane } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
-import { storeLanes } from "./loops.ts";
-import { upperHalf } from "./sum.ts";
+import { storeLanes } from "../shared/loops.ts";
+import { upperHalf } from "../shared/sum.ts";
 
 export type Pointer = Local<"i32">;
 

@@ -1,10 +1,10 @@
 import { type Expr, i32, type ModuleBuilder, threadIndex } from "../../emit/index.ts";
 import type { Target } from "../../target.ts";
-import { type Block, emitBlocks } from "./attentionBlock.ts";
-import { common, emitVisible, vectorsOf } from "./attentionLayout.ts";
-import { emitFinish, emitMerge, type Pointer, part } from "./attentionParts.ts";
-import { keyBlock } from "./attentionTiles.ts";
+import { type Block, emitBlocks } from "./block.ts";
 import { cacheTypes } from "./cacheRow.ts";
+import { common, emitVisible, vectorsOf } from "./layout.ts";
+import { emitFinish, emitMerge, type Pointer, part } from "./parts.ts";
+import { keyBlock } from "./tiles.ts";
 
 /** Parameters of all attention functions, in order. */
 export type AttentionArguments = Readonly<Record<keyof typeof common, number>>;
