@@ -27,7 +27,7 @@ export function conformanceTests(): readonly ConformanceTest[] {
  * Ids of a sample, for backends that take minutes and for a second engine when another one has run everything.
  * - `"small"` (default): the first golden and the first further case of each op with each block type, and all whole programs, with two of
  *   each kind of random programs.
- * - `"large"`: these, and a third of the others.
+ * - `"large"`: these, and a sixth of the others.
  */
 export function conformanceSample(size: "small" | "large" = "small"): ReadonlySet<string> {
   const counts = new Map<string, number>();
@@ -47,18 +47,18 @@ export function conformanceSample(size: "small" | "large" = "small"): ReadonlySe
       .map(({ name }) => `${op}: ${name}`),
   );
   const ofPrograms = programTests.map(({ id }) => id).filter((id) => !id.includes(", seed ") || isAmong(2, id.replace(/\d+$/, "")));
-  return new Set([...ofOps, ...ofPrograms, ...(size === "large" ? thirdOfEachForm() : [])]);
+  return new Set([...ofOps, ...ofPrograms, ...(size === "large" ? sixthOfEachForm() : [])]);
 }
 
-/** Ids of every third test. Tests whose ids differ in a seed or in the weight's type alone are counted apart. */
-function thirdOfEachForm(): readonly string[] {
+/** Ids of every sixth test. Tests whose ids differ in a seed or in the weight's type alone are counted apart. */
+function sixthOfEachForm(): readonly string[] {
   const forms = new Map<string, string[]>();
   for (const { id } of conformanceTests()) {
     const form = id.replace(/\w+ (weight, |experts of )|, seed \d+$/, "");
     forms.set(form, [...(forms.get(form) ?? []), id]);
   }
   // Forms begin with different members, so that together they have all types.
-  return [...forms.values()].flatMap((ids, form) => ids.filter((_, i) => (i + form) % 3 === 0));
+  return [...forms.values()].flatMap((ids, form) => ids.filter((_, i) => (i + form) % 6 === 0));
 }
 
 /** Runs the suite on an open backend without a test runner, e.g. in a page. Results come one by one. */

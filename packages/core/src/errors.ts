@@ -49,18 +49,45 @@ export class NotLoadedError extends UnsupportedError {
   }
 }
 
-/** An allocation that a device or the host refused. Sizes are in bytes; `free` is undefined if the device does not report it. */
+/**
+ * An allocation that a device or the host refused. Sizes are in bytes. `requested` is undefined if a device needed memory for its own work and
+ * does not report how much, `free` if it is not known. `limit` is set where the device allows no tensor of the size, regardless of its free
+ * memory.
+ */
 export class OutOfMemoryError extends CentellaError {
   override name = "OutOfMemoryError";
-  readonly requested: number;
+  readonly requested: number | undefined;
   readonly free: number | undefined;
+  readonly limit: number | undefined;
   readonly device: string;
-  constructor(device: string, requested: number, free?: number, fix = "use a smaller model, a shorter context or another backend") {
-    super("outOfMemory", `${device}: expected ${requested} bytes of free memory, got ${free ?? "less"}; ${fix}`);
+  /** @param free free bytes, or the device's limit for one tensor and the name of what is larger ("input x") */
+  constructor(
+    device: string,
+    requested: number | undefined,
+    free?: number | { readonly limit: number; readonly tensor?: string },
+    fix = "use a smaller model, a shorter context or another backend",
+  ) {
+    super("outOfMemory", typeof free === "object" ? overLimit(device, requested, free, fix) : noMemory(device, requested, free, fix));
     this.requested = requested;
-    this.free = free;
+    this.free = typeof free === "object" ? undefined : free;
+    this.limit = typeof free === "object" ? free.limit : undefined;
     this.device = device;
   }
+}
+
+function noMemory(device: string, requested: number | undefined, free: number | undefined, fix: string): string {
+  const got = free ?? (requested === undefined ? "too few" : "less");
+  return sentence(device, `${requested ?? "more"} bytes of free memory`, String(got), fix);
+}
+
+function overLimit(
+  device: string,
+  requested: number | undefined,
+  { limit, tensor }: { readonly limit: number; readonly tensor?: string },
+  fix: string,
+): string {
+  const got = `${requested ?? "more"}${tensor === undefined ? "" : ` for ${tensor}`}`;
+  return sentence(device, `at most ${limit} bytes for one tensor on this device`, got, fix);
 }
 
 /** The device is gone (driver reset, sticky GPU error, `destroy()`). Every pending and later call on it fails with this error. */

@@ -19,6 +19,11 @@ test.each([
   [new ProgramError("run: load first"), "program", "run: load first"],
   [new UnsupportedError("cuda: dot", "no kernel"), "unsupported", "cuda: dot: unsupported: no kernel"],
   [new OutOfMemoryError("H200", 10, 5, "buy more"), "outOfMemory", "H200: expected 10 bytes of free memory, got 5; buy more"],
+  [
+    new OutOfMemoryError("H200", 10, { limit: 5, tensor: "input x" }, "split it"),
+    "outOfMemory",
+    "H200: expected at most 5 bytes for one tensor on this device, got 10 for input x; split it",
+  ],
   [new DeviceLostError("H200", "reset"), "deviceLost", "H200: the device was lost: reset; create the backend again and reload the model"],
   [
     new KernelError("relu", "fn", " line 3 \n"),
@@ -33,8 +38,15 @@ test.each([
 });
 
 test("errors keep their fields", () => {
-  expect(new OutOfMemoryError("H200", 10)).toMatchObject({ requested: 10, free: undefined, device: "H200" });
+  expect(new OutOfMemoryError("H200", 10)).toMatchObject({ requested: 10, free: undefined, limit: undefined, device: "H200" });
+  expect(new OutOfMemoryError("H200", 10, { limit: 5 })).toMatchObject({ requested: 10, free: undefined, limit: 5 });
+  expect(new OutOfMemoryError("H200", 10, { limit: 5 }).message).toContain("on this device, got 10;");
   expect(new OutOfMemoryError("H200", 10).message).toContain("got less;");
+  const unknown = [new OutOfMemoryError("H200", undefined, 5), new OutOfMemoryError("H200", undefined)];
+  expect(unknown.map(({ message }) => message.split(";")[0])).toEqual([
+    "H200: expected more bytes of free memory, got 5",
+    "H200: expected more bytes of free memory, got too few",
+  ]);
   expect(new UnsupportedError("x", "why")).toMatchObject({ reason: "why" });
   expect(new KernelError("relu", "source", "")).toMatchObject({ op: "relu", source: "source", log: "" });
 });

@@ -56,7 +56,7 @@ test("content is made and written in the background, later", async () => {
   await vi.advanceTimersByTimeAsync(500);
   expect(content).not.toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(1000);
-  await vi.waitFor(() => expect(kept("key")).toBe("content"));
+  await expect.poll(() => kept("key")).toBe("content");
   expect(content).toHaveBeenCalledTimes(1);
 });
 

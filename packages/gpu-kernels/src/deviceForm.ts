@@ -1,11 +1,21 @@
-import type { ConcreteSpec, DType } from "@centella/core";
-import { elementCount, isQuantized, layoutOf } from "@centella/core/backend";
+import { type ConcreteSpec, type DType, UnsupportedError } from "@centella/core";
+import { elementCount, isQuantized, type Lowered, layoutOf } from "@centella/core/backend";
 import { type BlockType, blockLayout, recode, recodedForm, type TypeLayout } from "@centella/quant";
 
 /** What blocks become that are recoded when they are loaded, as in "4-bit codes"; undefined for dtypes that memory holds in stored form. */
 export function recodedTo(dtype: DType): string | undefined {
   const form = isQuantized(dtype) ? recodedForm(dtype) : undefined;
   return form && `${form.layout.codeBits}-bit codes`;
+}
+
+/** @throws {UnsupportedError} for an output of a dtype that device memory does not hold in stored form */
+export function requireStoredOutputs(backend: string, { outputs }: Lowered): void {
+  for (const { name, operand } of outputs) {
+    const form = recodedTo(operand.spec.dtype);
+    if (form === undefined) continue;
+    const reason = `the device holds ${operand.spec.dtype} tensors as ${form}; save() returns their stored form`;
+    throw new UnsupportedError(`${backend}: output ${name}`, reason);
+  }
 }
 
 /** The blocks of a type in device memory. */

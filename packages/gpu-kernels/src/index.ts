@@ -1,6 +1,6 @@
 export { loadBlockWeights } from "./blocks.ts";
 export { type CacheWrite, cacheWriteOf, isCacheWrite } from "./cacheWrite.ts";
-export { deviceBlock, deviceBytes, recodedTo, toDevice } from "./deviceForm.ts";
+export { deviceBlock, deviceBytes, recodedTo, requireStoredOutputs, toDevice } from "./deviceForm.ts";
 export type {
   BlockBytes,
   Bool,
@@ -55,12 +55,13 @@ export {
   type Prologue,
 } from "./kernel.ts";
 export { conv2d } from "./kernels/conv2d.ts";
-export type { CacheRows } from "./kernels/kvWrite.ts";
+export { type CacheRows, slotOf } from "./kernels/kvWrite.ts";
 export { moeMatmul } from "./kernels/moeMatmul.ts";
 export { factorOf, normedElement } from "./kernels/rmsNorm.ts";
-export { type Angle, angleAt, type Rotation, turned, turnedPair } from "./kernels/rope.ts";
+export { type Angle, elementAngle, type Rotation, turned, turnedPair } from "./kernels/rope.ts";
 export { type BackendKernel, KernelTable } from "./kernelTable.ts";
 export {
+  headOf,
   type ProjectedStep,
   type ProjectionParts,
   type Projections,

@@ -1,7 +1,9 @@
 import type { TensorSpec } from "@centella/core";
 import { type FusedParams, isFused, type Lowered, type Operand, type Step, type Storage } from "@centella/core/backend";
 import { type CacheWrite, cacheWriteOf, isCacheWrite } from "./cacheWrite.ts";
+import type { Emitter, U32 } from "./emitter.ts";
 import { groupOf, type NormedSiblings } from "./fused.ts";
+import type { GpuArgument, GpuArguments } from "./kernel.ts";
 import type { SiblingResult, Siblings } from "./siblings.ts";
 
 /** A group of products, and the write to a cache that follows it and alone reads some of its results. */
@@ -21,21 +23,16 @@ export interface Projections {
   };
 }
 
-/** {@link Projections}, taken apart. */
+/** {@link Projections}, taken apart. The products' columns are turned in pairs of neighbours, and stored as elements of the cache. */
 export interface ProjectionParts {
   readonly norm: NormedSiblings["norm"] | undefined;
   /** The products. Their results are extra outputs of the call. */
   readonly siblings: Siblings;
-  /** Its places count the inputs of the call after those of the products. */
-  readonly write: CacheWrite;
-  /** The results that the write reads: undefined where it reads something else, or where nothing turns queries. */
-  readonly written: {
-    readonly keys: SiblingResult | undefined;
-    readonly values: SiblingResult | undefined;
-    readonly queries: SiblingResult | undefined;
-  };
-  /** Number of the extra output that is the turned queries. */
-  readonly turnedQueries: number;
+  readonly write: Pick<CacheWrite, "cache" | "rows" | "rotation">;
+  /** The results that the write reads; queries where it turns them, too. */
+  readonly written: { readonly keys: SiblingResult; readonly values: SiblingResult; readonly queries: SiblingResult | undefined };
+  /** Arguments of the call: of stores to the cache, of angles, and of stores of turned queries. */
+  readonly args: { readonly cache: GpuArguments; readonly angles: GpuArguments; readonly rotated: GpuArguments };
 }
 
 /** Products and the write to a cache that reads their results, as one step where a variant has launches for both. */
@@ -96,7 +93,10 @@ export function withProjectedLives(storages: readonly Storage[], projected: Read
   });
 }
 
-/** Takes a call of `inputs` apart; undefined where its first part is no group of products of one tensor. */
+/**
+ * Takes a call of `inputs` apart; undefined where its first part is no group of products of one tensor, or where the write does not store
+ * them element by element, turned with a neighbour.
+ */
 export function projectionPartsOf(
   inputs: readonly (TensorSpec | undefined)[],
   { products, write }: Projections,
@@ -106,14 +106,48 @@ export function projectionPartsOf(
   const { norm, siblings } = group.kind === "normed" ? group : { norm: undefined, siblings: group };
   const results = siblings.results.map((result) => ({ ...result, y: extraOutputOf(result, products.extraOutputs) }));
   const parts = cacheWriteOf(inputs.slice(products.inputs), write.params);
-  const resultAt = (place: number): SiblingResult | undefined => results.find(({ y }) => y.index === write.sources[place]);
+  const written = writtenResults(parts, (place) => results.find(({ y }) => y.index === write.sources[place]));
+  if (written === undefined) return undefined;
+  const { cache, rows, rotation } = parts;
   return {
     norm,
     siblings: { ...siblings, results },
-    write: parts,
-    written: { keys: resultAt(parts.keys), values: resultAt(parts.values), queries: parts.queries && resultAt(parts.queries.place) },
-    turnedQueries: products.extraOutputs + 1,
+    write: { cache, rows, rotation },
+    written,
+    args: {
+      cache: { cache: { kind: "output", dtype: cache.dtype }, ...inputsAfter(products.inputs, { slots: parts.slots }) },
+      angles: inputsAfter(products.inputs, parts.angles),
+      rotated: { rotated: { kind: "extraOutput", index: products.extraOutputs + 1, dtype: "f32" } },
+    },
   };
+}
+
+/** The head of a column, and its place in the head. */
+export function headOf(k: Emitter, column: U32, width: number): readonly [head: U32, at: U32] {
+  return [k.quotient(column, width), k.remainder(column, width)];
+}
+
+/** The results that a write reads. Undefined unless each is only one of keys, values and queries, and turned in pairs of neighbouring columns. */
+function writtenResults(
+  { cache, rotation: { ropeType, width }, keys, values, queries }: CacheWrite,
+  resultAt: (place: number) => SiblingResult | undefined,
+): ProjectionParts["written"] | undefined {
+  if (ropeType !== "norm" || width % 2 === 1 || (cache.dtype !== "f16" && cache.dtype !== "f32")) return undefined;
+  // Columns of queries are turned as those of keys are, whose heads may have another width.
+  if (queries !== undefined && queries.call.output.shape[2] !== width) return undefined;
+  const results = [keys, values, ...(queries === undefined ? [] : [queries.place])].map(resultAt);
+  const [k, v, q] = results;
+  if (k === undefined || v === undefined || results.includes(undefined) || new Set(results).size < results.length) return undefined;
+  return { keys: k, values: v, queries: q };
+}
+
+/** Arguments with `count` inputs before theirs. */
+function inputsAfter(count: number, args: GpuArguments): GpuArguments {
+  const entries = Object.entries(args).map(([name, each]): readonly [string, GpuArgument] => [
+    name,
+    each.kind === "input" ? { ...each, index: count + each.index } : each,
+  ]);
+  return Object.fromEntries(entries);
 }
 
 function extraOutputOf({ y }: SiblingResult, last: number): { readonly kind: "extraOutput"; readonly index: number } {

@@ -16,3 +16,20 @@ export function bucketOf(max: number, value: number): number {
 export function bucketsOf({ dims }: ProgramGraph, values: DimValues): DimValues {
   return Object.fromEntries([...dims].map(([name, { max }]) => [name, bucketOf(max, values[name] ?? 0)]));
 }
+
+/** The largest value of each dim that a program declares. */
+export function largestDims({ dims }: ProgramGraph): DimValues {
+  return Object.fromEntries([...dims].map(([name, { max }]) => [name, max]));
+}
+
+/** A key of the values of the dims that a program declares. Made in every run. */
+export function dimsKey({ dims }: ProgramGraph, values: DimValues): string {
+  let key = "";
+  for (const name of dims.keys()) key += `${values[name]} `;
+  return key;
+}
+
+/** A key of a plan's variant: the bucket of each dim, and the names of the inputs that are on the device before the run. */
+export function variantKey(bucket: DimValues, onDevice: ReadonlySet<string>): string {
+  return JSON.stringify([bucket, [...onDevice].sort()]);
+}

@@ -1,13 +1,13 @@
 export { elementAt, entryOf, lastOf, mapTuple, type Tuple, tupleOf } from "@centella/quant/checks";
 export type { CompileOptions, Counters, DeviceMemory, MemoryReport, StepTime } from "../backend/backend.ts";
 export type { Binding } from "../backend/bind.ts";
-export { bucketOf, bucketsOf } from "../backend/buckets.ts";
+export { bucketOf, bucketsOf, dimsKey, largestDims, variantKey } from "../backend/buckets.ts";
 export { countStep, createCounters } from "../backend/counters.ts";
 export { decode, encode } from "../backend/decode.ts";
 export { ResultHolder, type ResultMemory } from "../backend/heldResults.ts";
 export { hostMemory } from "../backend/hostMemory.ts";
 export { LruCache } from "../backend/lruCache.ts";
-export { HostArrays, type HostResults, PendingOutputs } from "../backend/pendingOutputs.ts";
+export { HostArrays, type HostResults, PendingOutputs, unlessAborted } from "../backend/pendingOutputs.ts";
 export { type Chunk, chunksOf, PersistentBuffer, type ReadChunk } from "../backend/persistentBuffer.ts";
 export {
   maxVariants,

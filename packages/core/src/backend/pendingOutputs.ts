@@ -22,6 +22,16 @@ export interface HostResults {
   free(index: number): void;
 }
 
+/** The results of a run; frees all `count` of them and rejects with the signal's reason if the run was aborted meanwhile. */
+export function unlessAborted(results: Promise<HostResults>, signal: AbortSignal | undefined, count: number): Promise<HostResults> {
+  if (signal === undefined) return results;
+  return results.then((done) => {
+    if (signal.aborted) for (let i = 0; i < count; i++) done.free(i);
+    signal.throwIfAborted();
+    return done;
+  });
+}
+
 /** Results in arrays of their own. */
 export class HostArrays implements HostResults {
   readonly #arrays: readonly TypedArray[];
@@ -68,6 +78,20 @@ export class PendingOutputs {
   /** A tensor of one of the results. */
   tensor(spec: ConcreteSpec, index: number, options: PendingTensorOptions = {}): Tensor {
     return new Tensor(spec, new PendingStorage(this, spec, index, options));
+  }
+
+  /** Tensors of all outputs of a run, by name. Those without a storage on the device are the results, in order. */
+  tensors(
+    outputs: readonly { readonly name: string; readonly spec: ConcreteSpec }[],
+    onDevice?: ReadonlyMap<string, TensorStorage>,
+  ): Record<string, Tensor> {
+    const tensors: Record<string, Tensor> = {};
+    let results = 0;
+    for (const { name, spec } of outputs) {
+      const storage = onDevice?.get(name);
+      tensors[name] = storage === undefined ? this.tensor(spec, results++) : new Tensor(spec, storage);
+    }
+    return tensors;
   }
 }
 

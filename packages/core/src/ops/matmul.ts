@@ -13,13 +13,12 @@ export interface MatmulParams {
   /** Whether `b` is stored as `[..., n, k]`, as weights are in GGUF files. A quantised `b` must be. */
   readonly transposeB: boolean;
   /**
-   * Precision of the operands. Sums are f32, except for those that "half" permits.
+   * Precision of the operands. Sums are f32 in every mode.
    *
    * - "f32" multiplies exact activations with the dequantised weights.
    * - "half" permits a backend to round both operands to f16, or to bf16 for bf16 weights, as tensor cores do. Rows that would overflow
    *   are scaled by a power of two. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
-   *   products' magnitudes. Devices with f16 but without tensor cores may add up to eight products in f16 before an f32 sum takes
-   *   them, which makes this bound `5 * 2^-10`. A backend may also compute exactly, as the reference does.
+   *   products' magnitudes. A backend may also compute exactly, as the reference does.
    * - "ggml" first rounds each row of `a` as ggml's CPU code does. For a quantised `b` it rounds to the 8-bit blocks that ggml pairs with
    *   that type, which changes results by about 1e-2 relative. For f16 and bf16 it rounds to the type of `b`. For f32 it equals "f32".
    *   A backend may then round the operands as for "half", which changes much less.

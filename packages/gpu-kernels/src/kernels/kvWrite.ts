@@ -1,7 +1,7 @@
 import type { Dim, TensorSpec } from "@centella/core";
 import { mapTuple } from "@centella/core/backend";
 import { blockLayout } from "@centella/quant";
-import type { F32, U32 } from "../emitter.ts";
+import type { Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 import { dimAt } from "../rows/rows.ts";
@@ -85,6 +85,11 @@ function unitOf({ dtype, shape }: TensorSpec): Pick<CacheRows, "write"> & { read
   };
 }
 
+/** The slot of a token, which is written if that is below the number of slots. Unsigned, so that a negative slot is not. */
+export function slotOf(k: Emitter, token: U32 | number): U32 {
+  return k.bitcast("u32", k.loadInteger("slots", token));
+}
+
 /** Writes a unit of a token's row of one head. `keyAt` gives an element of the keys, by the number of its row and its place in it. */
 export function writeUnit(
   scope: GpuScope,
@@ -96,8 +101,7 @@ export function writeUnit(
   const heads = scope.extent(rows.heads);
   const [perRow, dK, dV] = [rows.units, rows.keyWidth, rows.valueWidth].map((value) => scope.whole(value)) as [Extent, Extent, Extent];
   const row = timesPlus(k, token, heads, head);
-  // Unsigned: a negative slot is beyond the cache, too. Such tokens are not written.
-  const slot = k.bitcast("u32", k.loadInteger("slots", token));
+  const slot = slotOf(k, token);
   const valueAt = (d: U32): F32 => {
     const value = k.variable("f32", 0);
     k.if(

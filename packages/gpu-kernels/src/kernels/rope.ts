@@ -140,8 +140,15 @@ export interface Angle {
 }
 
 /** The angle of a pair at a token. */
-export function angleAt(k: Emitter, { hasFactors }: Rotation, pair: U32, token: Extent): Angle {
+function angleAt(k: Emitter, { hasFactors }: Rotation, pair: U32, token: Extent): Angle {
   return sinCosAt(k, frequencyOf(k, pair, hasFactors), k.loadInteger("positions", asValue(k, token)));
+}
+
+/** The angle of element `at` of a head whose pairs are neighbours; past `dims`, where elements are not turned, that of the last pair. */
+export function elementAngle(k: Emitter, rotation: Rotation, at: U32, token: Extent): Angle {
+  const { width, dims } = rotation;
+  const pair = k.shiftRight(at, 1);
+  return angleAt(k, rotation, width === dims ? pair : k.min(pair, dims / 2 - 1), token);
 }
 
 function frequencies(dims: number, { base, scale }: ParamsOf<"rope">): Uint32Array {

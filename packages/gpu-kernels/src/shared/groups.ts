@@ -1,4 +1,7 @@
-import type { Emitter, F32, U32 } from "../emitter.ts";
+import type { Bool, Emitter, F32, U32 } from "../emitter.ts";
+
+/** A key, such as a rank, and the index of its element. A larger key comes first; of equal ones, the smaller index. */
+export type Pair = readonly [key: U32, index: U32];
 
 /** A reduction of sums; see {@link Emitter.reducer}. */
 export function groupSum(k: Emitter): (value: F32) => F32 {
@@ -6,9 +9,14 @@ export function groupSum(k: Emitter): (value: F32) => F32 {
   return (value) => reduce([value], ([a], [b]) => [k.add(a, b)])[0];
 }
 
-/** The pair with the larger key; for equal keys, the one with the smaller index. */
-export function larger(k: Emitter, a: readonly [U32, U32], b: readonly [U32, U32]): readonly [U32, U32] {
-  const isSame = k.compare("eq", a[0], b[0]);
-  const takesB = k.either(k.compare("gt", b[0], a[0]), k.both(isSame, k.compare("lt", b[1], a[1])));
+/** Whether `pair` comes before `other`. */
+export function comesFirst(k: Emitter, pair: Pair, other: Pair): Bool {
+  const isSame = k.compare("eq", other[0], pair[0]);
+  return k.either(k.compare("gt", pair[0], other[0]), k.both(isSame, k.compare("lt", pair[1], other[1])));
+}
+
+/** The pair that comes first. */
+export function larger(k: Emitter, a: Pair, b: Pair): Pair {
+  const takesB = comesFirst(k, b, a);
   return [k.select(takesB, b[0], a[0]), k.select(takesB, b[1], a[1])];
 }

@@ -1,9 +1,9 @@
 import type { Shape, TensorSpec } from "@centella/core";
-import type { Emitter, U32 } from "../emitter.ts";
+import type { Bool, Emitter, U32 } from "../emitter.ts";
 import { asValue, divide, type Extent, isBelow, plus, product, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuCall, type GpuScope, type GpuScratch, type GpuStep, input, output } from "../kernel.ts";
 import { dimAt, type Row, type Rows, rowAt, rowsOf } from "../rows/rows.ts";
-import { larger } from "./groups.ts";
+import { larger, type Pair } from "./groups.ts";
 import { type Order, rank } from "./order.ts";
 
 /** Most elements that a group selects from, and the most of them that a lane holds in registers. */
@@ -12,9 +12,6 @@ const mostHeld = 16;
 
 /** Largest index: that of places without an element. */
 const none = 0xffffffff;
-
-/** A rank and the index of its element. A larger rank comes first; of equal ones, the smaller index. */
-type Pair = readonly [rank: U32, index: U32];
 
 /** A step of a selection: groups that each select from a tile of the elements, or of those that the step before selected. */
 interface Level {
@@ -153,7 +150,7 @@ function chooseFirst(k: Emitter, own: readonly Pair[], kept: Extent, most: numbe
 }
 
 /** Whether a pair comes after another one. */
-function isAfter(k: Emitter, pair: Pair, other: Pair): ReturnType<Emitter["not"]> {
+function isAfter(k: Emitter, pair: Pair, other: Pair): Bool {
   const isSame = k.compare("eq", pair[0], other[0]);
   return k.either(k.compare("lt", pair[0], other[0]), k.both(isSame, k.compare("gt", pair[1], other[1])));
 }

@@ -1,8 +1,9 @@
 import type { Shape, TensorSpec } from "@centella/core";
-import type { Emitter, U32 } from "../emitter.ts";
+import type { Bool, Emitter } from "../emitter.ts";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuCall, type GpuStep, input, mostElements, output } from "../kernel.ts";
 import { dimAt, rowsOf } from "../rows/rows.ts";
+import { comesFirst, type Pair } from "./groups.ts";
 import { type Order, rank } from "./order.ts";
 import { selection } from "./selection.ts";
 
@@ -151,11 +152,8 @@ function inTiles(pairs: GpuArgument, lines: Shape, length: number, places: numbe
   };
 }
 
-type Pair = readonly [rank: U32, index: U32];
-
-/** Whether two elements must be swapped: larger ranks come first in an ascending run; for equal ranks, smaller indices. */
-function isSwapped(k: Emitter, isUp: ReturnType<Emitter["not"]>, a: Pair, b: Pair): ReturnType<Emitter["not"]> {
-  const isSame = k.compare("eq", a[0], b[0]);
-  const bFirst = k.either(k.compare("gt", b[0], a[0]), k.both(isSame, k.compare("lt", b[1], a[1])));
+/** Whether two elements must be swapped: in an ascending run, the one that {@link comesFirst} must be the first. */
+function isSwapped(k: Emitter, isUp: Bool, a: Pair, b: Pair): Bool {
+  const bFirst = comesFirst(k, b, a);
   return k.either(k.both(isUp, bFirst), k.both(k.not(isUp), k.not(bFirst)));
 }
