@@ -50,7 +50,8 @@ SessionPointer OpenSession(Napi::Env env, int ordinal) {
     call = "cuStreamCreate";
   }
   if (status == kSuccess) return session;
-  session->Close();
+  const char* closing = nullptr;
+  session->Close(&closing);
   Check(env, *api, status, call);
   return nullptr;
 }

@@ -81,7 +81,8 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
 
   static void CloseHook(void* data) {
     std::unique_ptr<std::weak_ptr<Session>> weak(static_cast<std::weak_ptr<Session>*>(data));
-    if (SessionPointer session = weak->lock()) session->Close();
+    const char* call = nullptr;
+    if (SessionPointer session = weak->lock()) session->Close(&call);
   }
 
   // False with an exception pending if the session is closed.
@@ -122,7 +123,9 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
 
   void Close(const Napi::CallbackInfo& info) {
     if (session_ == nullptr || session_->isClosed) return;
-    Check(info.Env(), *session_->api, session_->Close(), "cuDevicePrimaryCtxRelease");
+    const char* call = nullptr;
+    const Status status = session_->Close(&call);
+    Check(info.Env(), *session_->api, status, call);
   }
 };
 

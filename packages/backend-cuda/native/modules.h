@@ -24,9 +24,10 @@ Napi::Value CompileSync(const SessionPointer& s, const Napi::CallbackInfo& info)
   if (!IsText(info)) return env.Undefined();
   std::vector<uint8_t> code;
   std::string log;
-  const Status status = CompileText(*s->api, Bytes(info[0]), &code, &log);
+  const char* call = nullptr;
+  const Status status = CompileText(*s->api, Bytes(info[0]), &code, &log, &call);
   if (status == kSuccess) return ToBytes(env, code);
-  Failure(env, *s->api, status, "cuLinkComplete", log).ThrowAsJavaScriptException();
+  Failure(env, *s->api, status, call, log).ThrowAsJavaScriptException();
   return env.Undefined();
 }
 
@@ -43,9 +44,10 @@ Napi::Value LoadModuleSync(const SessionPointer& s, const Napi::CallbackInfo& in
   if (!IsImage(info) || !IsName(info, 1)) return env.Undefined();
   Library library = nullptr;
   std::string log;
-  const Status status = LoadImage(*s->api, Bytes(info[0]), Text(info[1]), &library, &log);
+  const char* call = nullptr;
+  const Status status = LoadImage(*s->api, Bytes(info[0]), Text(info[1]), &library, &log, &call);
   if (status == kSuccess) return ToHandle(env, library);
-  Failure(env, *s->api, status, "cuLibraryLoadData", log).ThrowAsJavaScriptException();
+  Failure(env, *s->api, status, call, log).ThrowAsJavaScriptException();
   return env.Undefined();
 }
 
@@ -59,8 +61,9 @@ Napi::Value GetKernel(const SessionPointer& s, const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   if (!AreBigInts(info, 0, 1) || !IsName(info, 1) || !IsCount(info, 2)) return env.Undefined();
   Function function = nullptr;
-  if (!Check(env, *s->api, FindKernel(*s->api, Pointer<Library>(info[0]), Text(info[1]), &function), "cuKernelGetFunction"))
-    return env.Undefined();
+  const char* call = nullptr;
+  const Status status = FindKernel(*s->api, Pointer<Library>(info[0]), Text(info[1]), &function, &call);
+  if (!Check(env, *s->api, status, call)) return env.Undefined();
   const int shared = info[2].As<Napi::Number>().Int32Value();
   if (shared > 0 && !Check(env, *s->api, s->api->funcSetAttribute(function, kFunctionMaxDynamicShared, shared), "cuFuncSetAttribute"))
     return env.Undefined();

@@ -24,14 +24,21 @@ struct Session {
   bool isClosed = false;
   CopyThreads copies;
 
-  Status Close() {
+  // `call` gets the name of the driver call whose status is returned.
+  Status Close(const char** call) {
+    *call = "cuCtxSetCurrent";
     if (isClosed) return kSuccess;
     isClosed = true;
     copies.Stop();
     Status status = api->ctxSetCurrent(context);
-    if (status == kSuccess && stream != nullptr) status = api->streamDestroy(stream);
+    if (status == kSuccess && stream != nullptr) {
+      *call = "cuStreamDestroy";
+      status = api->streamDestroy(stream);
+    }
     const Status released = api->primaryCtxRelease(device);
-    return status == kSuccess ? released : status;
+    if (status != kSuccess) return status;
+    *call = "cuDevicePrimaryCtxRelease";
+    return released;
   }
 
   // `sizes` are those of the grid, of a block, and of dynamic shared memory. A dependent launch may start before earlier ones are over.
@@ -65,14 +72,14 @@ using SessionPointer = std::shared_ptr<Session>;
 // Work on another thread. The context is made current there first.
 class Job : public Napi::AsyncWorker {
  public:
-  Job(Napi::Env env, SessionPointer session, const char* call)
-      : Napi::AsyncWorker(env), session_(std::move(session)), call_(call), deferred_(Napi::Promise::Deferred::New(env)) {}
+  Job(Napi::Env env, SessionPointer session)
+      : Napi::AsyncWorker(env), session_(std::move(session)), deferred_(Napi::Promise::Deferred::New(env)) {}
 
   Napi::Promise Promise() const { return deferred_.Promise(); }
 
   void Execute() override {
     status_ = session_->api->ctxSetCurrent(session_->context);
-    if (status_ == kSuccess) status_ = Work(*session_);
+    if (status_ == kSuccess) status_ = Work(*session_, &call_);
   }
 
   void OnOK() override {
@@ -85,14 +92,15 @@ class Job : public Napi::AsyncWorker {
   }
 
  protected:
-  virtual Status Work(const Session& session) = 0;
+  // `call` gets the name of the driver call whose status is returned.
+  virtual Status Work(const Session& session, const char** call) = 0;
   virtual Napi::Value Result(Napi::Env env) { return env.Undefined(); }
 
   std::string log_;
 
  private:
   SessionPointer session_;
-  const char* call_;
+  const char* call_ = "cuCtxSetCurrent";
   Napi::Promise::Deferred deferred_;
   Status status_ = kSuccess;
 };
@@ -112,19 +120,8 @@ class JobThread {
   static Napi::Promise Start(Napi::Env env, Job* job) {
     Napi::Promise promise = job->Promise();
     auto* self = new JobThread(job);
-    const napi_value name = Napi::String::New(env, "JobThread");
-    napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, nullptr, Finish, &self->finish_);
-    // An environment that ends waits for its threads; it calls hooks that were added last first.
-    napi_add_env_cleanup_hook(env, Join, self);
-    auto thread = StartThread([self] {
-      self->job_->Execute();
-      napi_call_threadsafe_function(self->finish_, self, napi_tsfn_nonblocking);
-      napi_release_threadsafe_function(self->finish_, napi_tsfn_release);
-    });
-    if (thread) {
-      self->thread_ = std::move(*thread);
-    } else {
-      self->Cancel(env);
+    if (!self->Run(env)) {
+      delete self;
       job->Queue();
     }
     return promise;
@@ -137,10 +134,26 @@ class JobThread {
 
   explicit JobThread(Job* job) : job_(job) {}
 
-  void Cancel(Napi::Env env) {
+  // False, with nothing under way, if no thread can start or report its end.
+  bool Run(Napi::Env env) {
+    const napi_value name = Napi::String::New(env, "JobThread");
+    const napi_status created =
+        napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, nullptr, Finish, &finish_);
+    if (created != napi_ok) return false;
+    // An environment that ends waits for its threads; it calls hooks that were added last first.
+    napi_add_env_cleanup_hook(env, Join, this);
+    auto thread = StartThread([this] {
+      job_->Execute();
+      napi_call_threadsafe_function(finish_, this, napi_tsfn_nonblocking);
+      napi_release_threadsafe_function(finish_, napi_tsfn_release);
+    });
+    if (thread) {
+      thread_ = std::move(*thread);
+      return true;
+    }
     napi_remove_env_cleanup_hook(env, Join, this);
     napi_release_threadsafe_function(finish_, napi_tsfn_abort);
-    delete this;
+    return false;
   }
 
   static void Join(void* data) {
@@ -161,10 +174,11 @@ class JobThread {
 class WaitJob : public Job {
  public:
   WaitJob(Napi::Env env, SessionPointer session, Event event)
-      : Job(env, std::move(session), "cuEventSynchronize"), event_(event) {}
+      : Job(env, std::move(session)), event_(event) {}
 
  protected:
-  Status Work(const Session& session) override {
+  Status Work(const Session& session, const char** call) override {
+    *call = "cuEventSynchronize";
     const Status status = session.api->eventSynchronize(event_);
     session.api->eventDestroy(event_);
     return status;
@@ -190,37 +204,49 @@ std::string CompilerWords(const Api& api, const std::string& text) {
   return compiler.errors.data();
 }
 
-Status FindKernel(const Api& api, Library library, const std::string& entry, Function* function) {
+// `call` gets the name of the driver call whose status is returned.
+Status FindKernel(const Api& api, Library library, const std::string& entry, Function* function, const char** call) {
   Kernel kernel = nullptr;
+  *call = "cuLibraryGetKernel";
   const Status status = api.libraryGetKernel(&kernel, library, entry.c_str());
-  return status == kSuccess ? api.kernelGetFunction(function, kernel) : status;
+  if (status != kSuccess) return status;
+  *call = "cuKernelGetFunction";
+  return api.kernelGetFunction(function, kernel);
 }
 
 // Loads a module from its text or its machine code, with its kernel `entry`: the driver may compile and load it only when a kernel is asked for.
 // Libraries are compiled at the same time as others, `cuModuleLoadDataEx` compiles one text after the other. `log` gets the compiler's words where
-// it fails. The context must be current.
-Status LoadImage(const Api& api, const std::string& image, const std::string& entry, Library* library, std::string* log) {
+// it fails, `call` the name of the driver call whose status is returned. The context must be current.
+Status LoadImage(const Api& api, const std::string& image, const std::string& entry, Library* library, std::string* log,
+                 const char** call) {
+  *call = "cuLibraryLoadData";
   Status status = api.libraryLoadData(library, image.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (status == kSuccess) {
     Function function = nullptr;
-    status = FindKernel(api, *library, entry, &function);
+    status = FindKernel(api, *library, entry, &function, call);
     if (status != kSuccess) api.libraryUnload(*library);
   }
   if (status != kSuccess) *log = CompilerWords(api, image);
   return status;
 }
 
-// Compiles a module's text to machine code for the current context's device.
-Status CompileText(const Api& api, const std::string& text, std::vector<uint8_t>* code, std::string* log) {
+// Compiles a module's text to machine code for the current context's device. `call` gets the name of the driver call whose status is
+// returned.
+Status CompileText(const Api& api, const std::string& text, std::vector<uint8_t>* code, std::string* log, const char** call) {
   CompilerLog compiler;
   LinkState state = nullptr;
+  *call = "cuLinkCreate";
   Status status = api.linkCreate(4, compiler.options, compiler.values, &state);
   if (status != kSuccess) return status;
+  *call = "cuLinkAddData";
   // The size counts the terminating zero. The text is only read.
   status = api.linkAddData(state, kJitInputPtx, const_cast<char*>(text.c_str()), text.size() + 1, "kernel", 0, nullptr, nullptr);
   void* cubin = nullptr;
   size_t bytes = 0;
-  if (status == kSuccess) status = api.linkComplete(state, &cubin, &bytes);
+  if (status == kSuccess) {
+    *call = "cuLinkComplete";
+    status = api.linkComplete(state, &cubin, &bytes);
+  }
   if (status == kSuccess) code->assign(static_cast<uint8_t*>(cubin), static_cast<uint8_t*>(cubin) + bytes);
   if (status != kSuccess) *log = compiler.errors.data();
   // The code belongs to the state.
@@ -231,10 +257,10 @@ Status CompileText(const Api& api, const std::string& text, std::vector<uint8_t>
 class CompileJob : public Job {
  public:
   CompileJob(Napi::Env env, SessionPointer session, std::string text)
-      : Job(env, std::move(session), "cuLinkComplete"), text_(std::move(text)) {}
+      : Job(env, std::move(session)), text_(std::move(text)) {}
 
  protected:
-  Status Work(const Session& session) override { return CompileText(*session.api, text_, &code_, &log_); }
+  Status Work(const Session& session, const char** call) override { return CompileText(*session.api, text_, &code_, &log_, call); }
 
   Napi::Value Result(Napi::Env env) override { return ToBytes(env, code_); }
 
@@ -246,10 +272,12 @@ class CompileJob : public Job {
 class ModuleJob : public Job {
  public:
   ModuleJob(Napi::Env env, SessionPointer session, std::string image, std::string entry)
-      : Job(env, std::move(session), "cuLibraryLoadData"), image_(std::move(image)), entry_(std::move(entry)) {}
+      : Job(env, std::move(session)), image_(std::move(image)), entry_(std::move(entry)) {}
 
  protected:
-  Status Work(const Session& session) override { return LoadImage(*session.api, image_, entry_, &library_, &log_); }
+  Status Work(const Session& session, const char** call) override {
+    return LoadImage(*session.api, image_, entry_, &library_, &log_, call);
+  }
 
   Napi::Value Result(Napi::Env env) override {
     return ToHandle(env, library_);

@@ -1,6 +1,6 @@
 // Compiles native/driver.cc to build/Release/centella_cuda.node with the machine's C++ compiler: no node-gyp, no CUDA toolkit.
 // Without a compiler, or with one that fails, it says so and succeeds: the backend then reports why it is not available.
-// Users of platforms without a package of their own install node-addon-api and node-api-headers, and run it in their project.
+// Users of Linux on a platform without a package of its own install node-addon-api and node-api-headers, and run it in their project.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -37,7 +37,7 @@ function findCompiler() {
 }
 
 function build() {
-  if (process.platform === "win32") return say("skipped: on Windows it is not built yet");
+  if (process.platform === "win32") return say("skipped: there is no addon for Windows yet; use another backend, such as webgpu");
   const includes = includeDirectories();
   if (includes === undefined) return say("skipped: node-addon-api and node-api-headers are not installed here");
   const compiler = findCompiler();
