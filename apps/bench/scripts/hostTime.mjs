@@ -13,7 +13,7 @@ import { webgpu } from "@centella/backend-webgpu";
 import { createRuntime } from "@centella/core";
 import { loadModel } from "@centella/llm";
 import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
-import { IdleDriver } from "../../../packages/backend-cuda/test/idleDriver.ts";
+import { IdleDriver } from "../../../packages/backend-cuda/test/device/idleDriver.ts";
 import { idleGpu } from "../src/gpu/idleGpu.ts";
 import { emptyModel } from "../src/model/emptyModel.ts";
 import { shapes } from "../src/model/shapes.ts";

@@ -15,7 +15,7 @@ import { KernelCache } from "@centella/core/kernelCache";
 import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
 import { CodeCache } from "../../../packages/backend-cuda/src/device/codeCache.ts";
 import { openNativeDriver } from "../../../packages/backend-cuda/src/nativeDriver.ts";
-import { IdleDriver } from "../../../packages/backend-cuda/test/idleDriver.ts";
+import { IdleDriver } from "../../../packages/backend-cuda/test/device/idleDriver.ts";
 import { plannedModel, prepare, runSizes, zeros } from "../src/gpu/variants.ts";
 import { shapes } from "../src/model/shapes.ts";
 import { median } from "../src/stats/bootstrap.ts";

@@ -17,7 +17,7 @@ export interface CudaOptions {
 
 /**
  * The CUDA backend. Nothing is loaded before `open()`, which throws UnsupportedError with the reason if the addon, the
- * NVIDIA driver or a device of compute capability 8.0 is missing.
+ * NVIDIA driver or a device of compute capability 8.0 is missing, or if the driver refuses to open the device.
  * @throws {ArgumentError} for an unknown option, or a device that is not a whole number from 0
  */
 export function cuda(options: CudaOptions = {}): BackendFactory {

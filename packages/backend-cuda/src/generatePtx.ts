@@ -1,4 +1,4 @@
-import { entryOf, lower, type ProgramGraph } from "@centella/core/backend";
+import { entryOf, largestDims, lower, type ProgramGraph } from "@centella/core/backend";
 import { fusion, kernelTable } from "./kernels/index.ts";
 import { hopper } from "./kernels/shared/gpu.ts";
 import { planVariant, variantSource } from "./plan/variant.ts";
@@ -19,8 +19,7 @@ export interface GeneratedKernel {
  */
 export function generatePtx(program: ProgramGraph): readonly GeneratedKernel[] {
   const lowered = lower(program, "cuda", kernelTable.unsupported, { fusion, memoryModel: "addressSpace" });
-  const largest = Object.fromEntries([...program.dims].map(([name, { max }]) => [name, max]));
   const unitsOf = (name: string): UnitMatrix | undefined => chooseUnits(entryOf(program.persistents, name), [lowered]);
-  const { launches } = planVariant(variantSource(lowered, { gpu: hopper, unitsOf }), largest, new Set());
+  const { launches } = planVariant(variantSource(lowered, { gpu: hopper, unitsOf }), largestDims(program), new Set());
   return launches.map(({ op, launch: { entry, ptx } }) => ({ op, entry, ptx }));
 }

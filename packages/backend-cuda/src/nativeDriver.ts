@@ -72,23 +72,31 @@ interface Addon {
 // Ampere, which the kernels are generated for.
 const lowestCapability = 8;
 
-/** Opens device `ordinal` through the addon. @throws {UnsupportedError} with the reason where there is no addon, driver or fitting device */
+/**
+ * Opens device `ordinal` through the addon.
+ * @throws {UnsupportedError} with the reason if there is no addon, driver or fitting device, or if the driver refuses to open the device
+ */
 export async function openNativeDriver(ordinal: number): Promise<CudaDriver> {
   const { Driver } = loadAddon();
-  let session: NativeSession;
   try {
-    session = new Driver(ordinal);
+    return driverOf(new Driver(ordinal));
   } catch (error) {
     if (error instanceof Error && "unavailable" in error) throw new UnsupportedError("cuda", String(error.unavailable));
     throw describeOpening(asDriverError(error));
   }
-  const driver = new NativeDriver(session);
-  const { name, computeCapability } = driver.device;
-  if (computeCapability[0] < lowestCapability) {
-    driver.close();
+}
+
+/** The driver of a new session, which is closed if its device does not fit. */
+function driverOf(session: NativeSession): CudaDriver {
+  try {
+    const driver = new NativeDriver(session);
+    const { name, computeCapability } = driver.device;
+    if (computeCapability[0] >= lowestCapability) return driver;
     throw new UnsupportedError("cuda", `${name} has compute capability ${computeCapability.join(".")}, ${lowestCapability}.0 is needed`);
+  } catch (error) {
+    session.close();
+    throw error;
   }
-  return driver;
 }
 
 /** Reads what the NVIDIA devices of this machine report, without opening one. @throws {UnsupportedError} if there is no driver or no device */
@@ -111,12 +119,7 @@ function loadAddon(): Addon {
   const path = ["../build/Release/centella_cuda.node", `@centella/backend-cuda-${platform}`]
     .map((id) => resolved(require, id))
     .find((found) => found !== undefined);
-  if (path === undefined) {
-    throw new UnsupportedError(
-      "cuda",
-      `there is no addon for ${platform}; install @centella/backend-cuda with its optional dependencies, or build the addon (its README says how)`,
-    );
-  }
+  if (path === undefined) throw new UnsupportedError("cuda", missingAddon(platform));
   try {
     return require(path) as Addon;
   } catch (error) {
@@ -125,6 +128,13 @@ function loadAddon(): Addon {
       `the addon does not load on this platform: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
+}
+
+/** Why there is no addon for a platform, and what to do. */
+export function missingAddon(platform: string): string {
+  const missing = `there is no addon for ${platform}`;
+  if (!platform.startsWith("linux-")) return `${missing} yet; use another backend, such as webgpu`;
+  return `${missing}; install @centella/backend-cuda with its optional dependencies, or build the addon (its README says how)`;
 }
 
 function resolved(require: NodeJS.Require, id: string): string | undefined {

@@ -1,13 +1,13 @@
 import { type DeviceLostError, DisposedError } from "@centella/core";
 import { type Counters, createCounters, type MemoryReport, ResultHolder, WorkQueue } from "@centella/core/backend";
 import type { CodeCache } from "./codeCache.ts";
-import type { CudaDriver, Handle, LaunchCommand, Mark } from "./driver.ts";
-import { describeFailure, describeModuleFailure, deviceLost, isSticky } from "./errors.ts";
+import type { CudaDriver, Handle, Mark } from "./driver.ts";
+import { describeFailure, deviceLost, type FailedWork, isSticky } from "./errors.ts";
 import { type KernelSource, ModuleCache } from "./modules.ts";
 import { type PinnedBlock, PinnedPool } from "./pinnedPool.ts";
 import { UploadRing } from "./uploadRing.ts";
 
-export type Purpose = keyof MemoryReport;
+type Purpose = keyof MemoryReport;
 
 /** A piece of device memory. `free()` more than once does nothing. */
 export interface Allocation {
@@ -59,13 +59,13 @@ export class Device {
     this.#modules = new ModuleCache(driver, codes);
   }
 
-  /** Calls the driver. @throws {DeviceLostError} at once if the device was lost before */
-  call<T>(work: (driver: CudaDriver) => T, requested?: number): T {
+  /** Calls the driver. A failure says what the call was to do. @throws {DeviceLostError} at once if the device was lost before */
+  call<T>(work: (driver: CudaDriver) => T, failed: FailedWork = {}): T {
     this.requireAlive();
     try {
       return work(this.driver);
     } catch (error) {
-      throw this.#failure(error, requested);
+      throw this.#failure(error, failed);
     }
   }
 
@@ -105,7 +105,7 @@ export class Device {
   alloc(bytes: number, purpose: Purpose): Allocation {
     // Whole words: kernels write elements of less than 32 bits word by word.
     const size = Math.max(4 * Math.ceil(bytes / 4), smallestAllocation);
-    const address = this.call((driver) => driver.alloc(size), size);
+    const address = this.call((driver) => driver.alloc(size), { requested: size });
     return { address, bytes, free: this.#counted(purpose, size, () => this.driver.free(address)) };
   }
 
@@ -144,20 +144,13 @@ export class Device {
     try {
       return await this.#modules.acquire(source);
     } catch (error) {
-      this.#note(error);
-      throw describeModuleFailure(error, this.name, op, source.ptx);
+      throw this.#failure(error, { kernel: { op, source } });
     }
   }
 
   /** {@link kernel} on the caller's thread; while nothing is under way. @throws {KernelError} */
   kernelSync(op: string, source: KernelSource): Handle {
-    this.requireAlive();
-    try {
-      return this.#modules.acquireSync(source);
-    } catch (error) {
-      this.#note(error);
-      throw describeModuleFailure(error, this.name, op, source.ptx);
-    }
+    return this.call(() => this.#modules.acquireSync(source), { kernel: { op, source } });
   }
 
   /** Resolves when a kernel that is asked for next would load at once. */
@@ -166,20 +159,15 @@ export class Device {
   }
 
   releaseKernel(ptx: string): void {
-    if (this.#lost !== undefined) return;
-    try {
-      this.#modules.release(ptx);
-    } catch (error) {
-      this.#note(error);
-    }
+    if (this.#lost === undefined) this.quietly(() => this.#modules.release(ptx));
   }
 
   /** Records the work that `record` queues as a graph. */
-  capture(record: (launch: (command: LaunchCommand) => void, driver: CudaDriver) => void): Handle {
+  capture(record: (driver: CudaDriver) => void): Handle {
     return this.call((driver) => {
       driver.beginCapture();
       try {
-        record((command) => driver.launch(command), driver);
+        record(driver);
       } catch (error) {
         driver.abandonCapture();
         throw error;
@@ -206,13 +194,8 @@ export class Device {
     const fail = (error: unknown): never => {
       throw this.#failure(error);
     };
-    const result = this.call((driver) => driver.finished(driver.mark(), pollMicroseconds)).then(read, fail);
-    this.#completions.add(result);
-    const settle = (): void => {
-      this.#completions.delete(result);
-      settled();
-    };
-    result.then(settle, settle);
+    const result = this.track(this.call((driver) => driver.finished(driver.mark(), pollMicroseconds)).then(read, fail));
+    result.then(settled, settled);
     return result;
   }
 
@@ -256,7 +239,7 @@ export class Device {
   }
 
   #allocPinned(size: number): PinnedBlock {
-    const handle = this.call((driver) => driver.allocPinned(size), size);
+    const handle = this.call((driver) => driver.allocPinned(size), { requested: size, isHost: true });
     return { handle, bytes: size, free: this.#counted("other", size, () => this.driver.freePinned(handle)) };
   }
 
@@ -284,16 +267,17 @@ export class Device {
     this.#lost = deviceLost(error, this.name, launches);
   }
 
-  #failure(error: unknown, requested?: number): unknown {
+  #failure(error: unknown, failed: FailedWork = {}): unknown {
     this.#note(error);
-    return this.#lost ?? describeFailure(error, this.name, requested === undefined ? {} : { requested, ...this.#free() });
+    return this.#lost ?? describeFailure(error, this.name, () => this.#free(), failed);
   }
 
-  #free(): { readonly free?: number } {
+  /** Free bytes of the device, if the driver still reports them. */
+  #free(): number | undefined {
     try {
-      return { free: this.driver.memoryInfo().free };
+      return this.driver.memoryInfo().free;
     } catch {
-      return {};
+      return undefined;
     }
   }
 }

@@ -11,6 +11,8 @@ export interface KernelSource {
   readonly sharedBytes: number;
   /** Whether the text takes more registers than there are where it is compiled as a part of a larger program. Default: false. */
   readonly isWhole?: boolean;
+  /** Whether it came with an op of the user's own. Default: false. */
+  readonly isCustom?: boolean;
 }
 
 /**

@@ -5,7 +5,7 @@ import type { PinnedBlock } from "./pinnedPool.ts";
 const slotCount = 6;
 
 /** Page-locked memory that a chunk is read into. */
-export interface UploadSlot {
+interface UploadSlot {
   readonly block: PinnedBlock;
   /** The memory, for the host. */
   readonly bytes: Uint8Array;

@@ -16,13 +16,10 @@ import { manyRowsLaunches } from "./products/manyRows/manyRows.ts";
 import { mixedInputLaunches } from "./products/mixedInput/mixedInput.ts";
 import { bucketElements, fixed, input, type KernelCall, type KernelOf, type Launch, type Parameter } from "./shared/kernel.ts";
 import { largeTileProduct } from "./shared/largeTileProduct.ts";
-import { maxStagedElements, normedRows } from "./shared/normedRows.ts";
+import { isStaged, maxVectorRows, normedRows } from "./shared/normedRows.ts";
 import { columnProduct, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
 import { Scratch } from "./shared/scratch.ts";
 import { siblingProducts, storedRows } from "./shared/siblingProducts.ts";
-
-/** Most rows of `a` for which columns are computed for all rows at once; beyond, both operands are read in tiles. */
-const maxVectorRows = 8;
 
 export const matmul: KernelOf<"matmul"> = { epilogue: true, launches: productLaunches };
 
@@ -129,11 +126,6 @@ export function normUnsupported(siblings: Siblings): string | undefined {
   const rows = elementCount(siblings.a.shape.slice(0, -1).map((dim) => (typeof dim === "number" ? dim : 1)));
   if (isStaged(siblings, rows)) return undefined;
   return siblings.lefts.length > 1 ? "a norm that is rounded in several ways" : `${formatSpec(siblings.a)} is too large for each block`;
-}
-
-/** Whether products norm this number of rows themselves. */
-export function isStaged({ a, lefts }: Siblings, rows: number): boolean {
-  return rows <= maxVectorRows && rows * fixed(a.shape.at(-1)) <= maxStagedElements && lefts.length === 1;
 }
 
 /** A launch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. */

@@ -25,7 +25,7 @@ interface CallKey {
 type Generate = (bucket: DimValues, texts: CallTexts) => readonly Launch[];
 
 /** The launches of a program's steps at some buckets. */
-export interface BucketLaunches {
+interface BucketLaunches {
   /** @throws {UnsupportedError} if the step's op has no kernel */
   launchesOf(step: Step): readonly Launch[];
   /** The launches of products with the write of their results; undefined where each has launches of its own. */

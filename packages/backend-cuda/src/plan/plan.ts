@@ -3,11 +3,13 @@ import {
   type Binding,
   bucketsOf,
   byteLength,
+  dimsKey,
   elementAt,
   entryOf,
   type HostResults,
   type Lowered,
   LruCache,
+  largestDims,
   maxVariants,
   PendingOutputs,
   PlanBase,
@@ -16,11 +18,13 @@ import {
   resolveSpec,
   type StepTime,
   typedArrayOf,
+  unlessAborted,
+  variantKey,
   withPersistents,
 } from "@centella/core/backend";
-import { recodedTo } from "@centella/gpu-kernels";
+import { recodedTo, requireStoredOutputs } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
-import { DeviceStorage, onDevice, readBackSync, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
+import { backendName, DeviceStorage, onDevice, readBackSync, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
 import { gpuOf } from "../kernels/shared/gpu.ts";
 import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
@@ -28,7 +32,7 @@ import { addPersistents } from "./persistents.ts";
 import { bytesAt } from "./place.ts";
 import { PlanMemory } from "./planMemory.ts";
 import { enqueueRun, type RunInputs } from "./runInputs.ts";
-import { planVariant, requireReadable, scratchBytes, usedDims, type VariantPlan, type VariantSource, variantSource } from "./variant.ts";
+import { planVariant, scratchBytes, usedDims, type VariantPlan, type VariantSource, variantSource } from "./variant.ts";
 import { type RunExtents, type StagedRun, VariantRunner } from "./variantRunner.ts";
 
 /** What runs of the same extents have in common. */
@@ -36,8 +40,7 @@ interface PlanExtents extends RunExtents {
   readonly bucket: DimValues;
   /** Key of the variant for inputs that are all on the host. */
   readonly variantKey: string;
-  /** Specs of all outputs. */
-  readonly outputs: readonly ConcreteSpec[];
+  readonly outputs: readonly { readonly name: string; readonly to: "host" | "device"; readonly spec: ConcreteSpec }[];
 }
 
 /** Extents of which a plan keeps the variant's key and the outputs' specs. */
@@ -90,7 +93,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
   /** Takes the memory, uploads constants and compiles the kernels of the largest variant, unless in the background. Runs inside the queue. */
   static async create(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered, options: CreateOptions): Promise<CudaPlan> {
-    requireReadable(lowered);
+    requireStoredOutputs(backendName, lowered);
     const plan = new CudaPlan(owner, device, lowered, options);
     try {
       const { largest, constants } = plan.#allocate();
@@ -105,7 +108,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
   /** The same within the call; while nothing is under way. */
   static createSync(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered): CudaPlan {
-    requireReadable(lowered);
+    requireStoredOutputs(backendName, lowered);
     const plan = new CudaPlan(owner, device, lowered, {});
     try {
       const { largest, constants } = plan.#allocate();
@@ -141,8 +144,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   async #prepareVariant(bucket: DimValues): Promise<void> {
     const key = variantKey(bucket, noneGiven);
     if (this.#variants.get(key) !== undefined) return;
-    const plan = this.#planned(bucket, noneGiven);
-    const variant = await VariantRunner.create(this.#device, plan, this.#memory.addressOf);
+    const variant = await this.#newVariant(bucket, noneGiven);
     if (!this.isDisposed) await this.#keep(key, variant);
     else variant.free();
   }
@@ -156,9 +158,8 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     let hostOutputs = 0;
     this.countSteps();
     return Object.fromEntries(
-      this.lowered.outputs.map(({ name, to }, i) => {
+      extents.outputs.map(({ name, to, spec }) => {
         if (to === "host") return [name, results.peek(hostOutputs++)];
-        const spec = elementAt(extents.outputs, i);
         const { buffer } = readBackSync(this.#device, { address: this.#outputAddress(variant.plan, name), bytes: byteLength(spec) });
         return [name, new (typedArrayOf(spec.dtype))(buffer)];
       }),
@@ -168,11 +169,13 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   protected override start({ dims, inputs: bound }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
     const extents = this.#extentsOf(dims);
     const atOnce = this.#launchAtOnce(extents, bound);
-    if (atOnce !== undefined) return this.#tensors(extents, unlessAborted(atOnce, signal, extents.hostOutputs.length));
+    const { outputs, hostOutputs } = extents;
+    if (atOnce !== undefined) return new PendingOutputs(unlessAborted(atOnce, signal, hostOutputs.length)).tensors(outputs);
     const memory = this.#allocateOutputs(dims);
     const queued = enqueueRun(this.#device, bound, signal, (host, device) => this.#launch(extents, host, device, memory));
     const completed = queued.then(({ completion }) => completion);
-    return this.#tensors(extents, unlessAborted(completed, signal, extents.hostOutputs.length), { memory, queued });
+    const host = new PendingOutputs(unlessAborted(completed, signal, hostOutputs.length));
+    return host.tensors(outputs, this.#storagesOf(extents, memory, { queued, ready: host.promise }));
   }
 
   protected override timeSteps({ dims, inputs }: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
@@ -207,7 +210,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
   /** Takes the memory. What is left to do: to write the constants and to create the largest variant. */
   #allocate(): { readonly largest: DimValues; readonly constants: ReturnType<PlanMemory["takeConstants"]> } {
-    const largest = this.#largestDims();
+    const largest = largestDims(this.program);
     const plan = this.#planned(largest, noneGiven);
     this.#memory.take("arena", this.#source.arenaBytes);
     this.#memory.take("upload", plan.uploadBytes);
@@ -222,58 +225,49 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     return plan;
   }
 
-  #largestDims(): DimValues {
-    return Object.fromEntries([...this.program.dims].map(([name, { max }]) => [name, max]));
-  }
-
   /** @throws {ArgumentError} unless all dims are bound that steps or outputs depend on */
   #extentsOf(dims: DimValues): PlanExtents {
-    let key = "";
-    for (const name of this.program.dims.keys()) key += `${dims[name]} `;
+    const key = dimsKey(this.program, dims);
     const known = this.#extents.get(key);
     if (known !== undefined) return known;
     for (const dim of this.program.dims.values()) if (this.#usedDims.has(dim.name)) resolveDim(dim, dims);
-    const outputs = this.lowered.outputs.map(({ to, operand }) => ({ to, spec: resolveSpec(operand.spec, dims) }));
+    const outputs = this.lowered.outputs.map(({ name, to, operand }) => ({ name, to, spec: resolveSpec(operand.spec, dims) }));
     const bucket = bucketsOf(this.program, dims);
     const extents = {
       dims: Uint32Array.from(this.program.dims.keys(), (name) => dims[name] ?? 0),
       hostOutputs: outputs.filter(({ to }) => to === "host").map(({ spec }) => spec),
       bucket,
       variantKey: variantKey(bucket, noneGiven),
-      outputs: outputs.map(({ spec }) => spec),
+      outputs,
     };
     this.#extents.set(key, extents);
     return extents;
   }
 
-  /** The handles of a run's outputs. `onDevice`: memory of those that stay on the device, and what settles when the run is queued there. */
-  #tensors(
+  /** Storages of the outputs that stay on the device. `queued` settles when the run that writes them is queued there, `ready` when it is over. */
+  #storagesOf(
     { outputs }: PlanExtents,
-    results: Promise<HostResults>,
-    onDevice?: { readonly memory: ReadonlyMap<string, Allocation>; readonly queued: Promise<unknown> },
-  ): Record<string, Tensor> {
-    const host = new PendingOutputs(results);
-    const tensors: Record<string, Tensor> = {};
-    let hostOutputs = 0;
-    for (let i = 0; i < outputs.length; i++) {
-      const { name } = elementAt(this.lowered.outputs, i);
-      const spec = elementAt(outputs, i);
-      const memory = onDevice?.memory.get(name);
-      tensors[name] =
-        memory === undefined || onDevice === undefined
-          ? host.tensor(spec, hostOutputs++)
-          : new Tensor(spec, new DeviceStorage(this.#device, spec, memory, { queued: onDevice.queued, ready: results }));
+    memory: ReadonlyMap<string, Allocation>,
+    settled: { readonly queued: Promise<unknown>; readonly ready: Promise<unknown> },
+  ): ReadonlyMap<string, DeviceStorage> {
+    const storages = new Map<string, DeviceStorage>();
+    for (const { name, spec } of outputs) {
+      const allocation = memory.get(name);
+      if (allocation !== undefined) storages.set(name, new DeviceStorage(this.#device, spec, allocation, settled));
     }
-    return tensors;
+    return storages;
   }
 
   async #variant(bucket: DimValues, given: ReadonlySet<string>): Promise<VariantRunner> {
     const key = variantKey(bucket, given);
     const found = this.#variants.get(key);
-    if (found !== undefined) return found;
+    return found ?? this.#keep(key, await this.#newVariant(bucket, given));
+  }
+
+  async #newVariant(bucket: DimValues, given: ReadonlySet<string>): Promise<VariantRunner> {
     const plan = this.#planned(bucket, given);
     if (given.size > 0) this.#memory.take("given", this.#largestInputs());
-    return this.#keep(key, await VariantRunner.create(this.#device, plan, this.#memory.addressOf));
+    return VariantRunner.create(this.#device, plan, this.#memory.addressOf);
   }
 
   /** Keeps a new variant, or frees it if another one was created meanwhile. Returns the one that is kept. */
@@ -367,20 +361,6 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
   /** Bytes of all inputs at their largest, each aligned: room for any set of given tensors. */
   #largestInputs(): number {
-    return planVariant(this.#source, this.#largestDims(), new Set(this.program.inputs.keys())).givenBytes;
+    return planVariant(this.#source, largestDims(this.program), new Set(this.program.inputs.keys())).givenBytes;
   }
-}
-
-/** The results of a run; frees them and rejects with the reason if it was aborted. */
-function unlessAborted(completed: Promise<HostResults>, signal: AbortSignal | undefined, count: number): Promise<HostResults> {
-  if (signal === undefined) return completed;
-  return completed.then((results) => {
-    if (signal.aborted) for (let i = 0; i < count; i++) results.free(i);
-    signal.throwIfAborted();
-    return results;
-  });
-}
-
-function variantKey(bucket: DimValues, given: ReadonlySet<string>): string {
-  return JSON.stringify([bucket, [...given].sort()]);
 }

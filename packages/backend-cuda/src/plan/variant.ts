@@ -1,6 +1,6 @@
-import { type DimValues, type DType, type TensorSpec, UnsupportedError } from "@centella/core";
+import type { DimValues, DType, TensorSpec } from "@centella/core";
 import { type ArenaPlan, elementAt, entryOf, type Lowered, type Operand, planArena, type Step, type Storage } from "@centella/core/backend";
-import { type ProjectedStep, projectedSteps, recodedTo, withProjectedLives } from "@centella/gpu-kernels";
+import { type ProjectedStep, projectedSteps, withProjectedLives } from "@centella/gpu-kernels";
 import type { Span } from "../device/driver.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
 import { type HostStorages, hostStorages, placeHostOutputs } from "./hostOutputs.ts";
@@ -24,7 +24,7 @@ interface PlacedCopy {
 }
 
 /** The place of an input, and its dtype there. */
-export interface InputPlace extends Place {
+interface InputPlace extends Place {
   readonly dtype: DType;
 }
 
@@ -88,19 +88,6 @@ function placeIn({ offsets }: ArenaPlan, { id, definition }: Storage): readonly 
   if (definition.kind === "constant") return [{ region: { kind: "constant", storage: id }, offset: 0 }];
   const offset = offsets.get(id);
   return offset === undefined ? [] : [{ region: arenaRegion, offset }];
-}
-
-/** @throws {UnsupportedError} for outputs that have no form in device memory */
-export function requireReadable({ outputs }: Lowered): void {
-  for (const { name, operand } of outputs) {
-    const form = recodedTo(operand.spec.dtype);
-    if (form !== undefined) {
-      throw new UnsupportedError(
-        `cuda: output ${name}`,
-        `the device holds ${operand.spec.dtype} tensors as ${form}; save() returns their stored form`,
-      );
-    }
-  }
 }
 
 /** Places the memory of a variant and of its launches. Steps that write nothing at the bucket have no launches. */

@@ -1,14 +1,5 @@
 import type { ConcreteSpec, TypedArray } from "@centella/core";
-import {
-  byteLength,
-  chunksOf,
-  elementAt,
-  entryOf,
-  HostArrays,
-  type HostResults,
-  type StepTime,
-  typedArrayOf,
-} from "@centella/core/backend";
+import { byteLength, chunksOf, elementAt, HostArrays, type HostResults, type StepTime, typedArrayOf } from "@centella/core/backend";
 import { type Device, maxPollMicroseconds } from "../device/device.ts";
 import type { Handle } from "../device/driver.ts";
 import { bytesOf, copyOf } from "../device/hostArrays.ts";
@@ -16,11 +7,9 @@ import { pieceBytes } from "../device/pieces.ts";
 import type { PinnedBlock } from "../device/pinnedPool.ts";
 import { PinnedResults } from "../device/pinnedResults.ts";
 import type { Place } from "./place.ts";
+import { type AddressOf, readbackBlock, recordGraph, type Timing, untimed, uploadBlock } from "./recordGraph.ts";
 import { UploadStaging } from "./uploadStaging.ts";
 import type { VariantPlan } from "./variant.ts";
-
-/** Returns the address of a place. */
-export type AddressOf = (place: Place) => Handle;
 
 // As many runs of a variant can be queued on the device. The host prepares the next one meanwhile.
 const maxInstances = 4;
@@ -48,18 +37,6 @@ interface Instance {
   /** Settles when the run that uses it is over. */
   busy: Promise<unknown> | undefined;
 }
-
-/** Timers to record between the launches of a graph. */
-interface Timing {
-  readonly timers: readonly Handle[];
-  stepOf(launch: { readonly step: number }): number;
-}
-
-/** Where a run's upload begins on the device, and its results. */
-const uploadBlock: Place = { region: { kind: "upload" }, offset: 0 };
-const readbackBlock: Place = { region: { kind: "readback" }, offset: 0 };
-
-const untimed: Timing = { timers: [], stepOf: () => 0 };
 
 const noBytes = new Uint8Array();
 
@@ -160,10 +137,11 @@ export class VariantRunner {
   async timeSteps(run: StagedRun, steps: number | undefined): Promise<readonly StepTime[]> {
     const device = this.#device;
     const stepOf = steps === undefined ? () => 0 : ({ step }: { readonly step: number }): number => step;
-    const timers = Array.from({ length: (steps ?? 1) + 1 }, () => device.call((driver) => driver.createTimer()));
+    const timers: Handle[] = [];
     let instance: Instance | undefined;
     let large: PinnedBlock | undefined;
     try {
+      for (let i = 0; i <= (steps ?? 1); i++) timers.push(device.call((driver) => driver.createTimer()));
       instance = this.#record({ timers, stepOf });
       large = this.#submit(instance, run);
       await device.track(device.finished());
@@ -294,48 +272,28 @@ export class VariantRunner {
   }
 
   #destroy({ graph, upload, readback }: Instance): void {
-    freeGraph(this.#device, graph);
+    this.#device.quietly(() => this.#device.call((driver) => driver.freeGraph(graph)));
     upload?.free();
     readback?.free();
   }
 
-  /** Records the graph; with a timer before each step, as `stepOf` counts them, and one after the last. */
-  #record({ timers, stepOf }: Timing = untimed): Instance {
+  /** Records the graph of an instance. */
+  #record(timing: Timing = untimed): Instance {
     const device = this.#device;
-    const { uploadBytes, readbackBytes, storesResults, launches, copies } = this.plan;
+    const { uploadBytes, readbackBytes } = this.plan;
     const upload = uploadBytes === 0 ? undefined : device.allocPinned(uploadBytes);
-    const readback = readbackBytes === 0 || readbackBytes > maxStagedBytes ? undefined : device.allocPinned(readbackBytes);
-    const address = (place: Place): Handle =>
-      place.region.kind === "results" ? readback!.handle + BigInt(place.offset) : this.#addressOf(place);
+    let readback: PinnedBlock | undefined;
     const view = (block: PinnedBlock): Uint8Array<ArrayBuffer> => device.call((driver) => driver.viewPinned(block.handle, block.bytes));
     try {
+      if (readbackBytes > 0 && readbackBytes <= maxStagedBytes) readback = device.allocPinned(readbackBytes);
       const staging = upload === undefined || uploadBytes > maxStagedBytes ? undefined : new UploadStaging(this.plan, view(upload));
       const results = readback === undefined ? noBytes : view(readback);
-      const graph = device.capture((launchKernel, driver) => {
-        if (upload !== undefined && staging !== undefined) driver.copyToDevice(address(uploadBlock), upload.handle, uploadBytes);
-        let timed = 0;
-        const recordTimers = (end: number): void => {
-          for (const timer of timers.slice(timed, end)) driver.recordTimer(timer);
-          timed = end;
-        };
-        for (const placed of launches) {
-          const { launch, args } = placed;
-          recordTimers(stepOf(placed) + 1);
-          const { ptx, grid, block, sharedBytes, isDependent, maps } = launch;
-          launchKernel({
-            kernel: entryOf(this.#kernels, ptx),
-            grid,
-            block,
-            sharedBytes,
-            isDependent,
-            args: args.map(address),
-            spans: args,
-            maps: maps.map(({ argument, ...matrix }) => ({ ...matrix, memory: address(elementAt(args, argument)) })),
-          });
-        }
-        recordTimers(timers.length);
-        for (const { from, to, bytes } of copies) if (bytes > 0) driver.copyOnDevice(address(to), address(from), bytes);
-        if (readback !== undefined && !storesResults) driver.copyFromDevice(readback.handle, address(readbackBlock), readbackBytes);
+      const graph = recordGraph(device, this.plan, {
+        addressOf: this.#addressOf,
+        kernels: this.#kernels,
+        upload: staging && upload?.handle,
+        readback: readback?.handle,
+        timing,
       });
       return { graph, upload, staging, readback, results, busy: undefined };
     } catch (error) {
@@ -357,12 +315,4 @@ function describeRun({ launches }: VariantPlan): string {
 /** A launch of each module's text. */
 function distinctKernels({ launches }: VariantPlan): readonly VariantPlan["launches"][number][] {
   return [...new Map(launches.map((placed) => [placed.launch.ptx, placed])).values()];
-}
-
-function freeGraph(device: Device, graph: Handle): void {
-  try {
-    device.call((driver) => driver.freeGraph(graph));
-  } catch {
-    // The device is lost, and the graph with it.
-  }
 }

@@ -5,6 +5,9 @@ import type { Elem, Global, Shared } from "./types.ts";
 /** Where a kernel's tensor map is, for {@link AsyncWriter.copyBox}. */
 export type TensorMapAddress = Value<"tensor map">;
 
+/** How the L2 cache keeps what is copied, for {@link AsyncWriter.copyBulk}. */
+export type CachePolicy = Value<"cache policy">;
+
 /** Copies that run beside the kernel, the barriers in shared memory that announce them, and launches that overlap. Needs sm_90. */
 export class AsyncWriter extends CopyWriter {
   /** Makes the barrier at `barrier` complete a phase after `arrivals` arrivals and all bytes that were announced. */
@@ -32,11 +35,22 @@ export class AsyncWriter extends CopyWriter {
     this.emit(`mbarrier.arrive.shared::cta.b64 _, [${barrier}]`);
   }
 
-  /** Starts a copy to shared memory. Both addresses and `bytes` are multiples of 16. The content may be read after {@link waitBarrier}. */
-  copyBulk(to: Shared<Elem>, from: Global<Elem>, bytes: U32 | number, barrier: Shared<"u64">): void {
+  /** A policy for memory that is read once: it leaves the L2 cache before memory that is read without a policy. Source: PTX ISA, "createpolicy". */
+  evictFirst(): CachePolicy {
     this.require("bulkCopy");
+    return this.result("u64", "createpolicy.fractional.L2::evict_first.b64", "1.0") as string as CachePolicy;
+  }
+
+  /**
+   * Starts a copy to shared memory. Both addresses and `bytes` are multiples of 16. The content may be read after {@link waitBarrier}. `policy` says how
+   * the L2 cache keeps what is copied.
+   */
+  copyBulk(to: Shared<Elem>, from: Global<Elem>, bytes: U32 | number, barrier: Shared<"u64">, policy?: CachePolicy): void {
+    this.require("bulkCopy");
+    const [hint, operand] = policy === undefined ? ["", ""] : [".L2::cache_hint", `, ${policy}`];
     const size = this.operand("u32", bytes);
-    this.emit(`cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [${to}], [${from}], ${size}, [${barrier}]`);
+    const name = `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes${hint}`;
+    this.emit(`${name} [${to}], [${from}], ${size}, [${barrier}]${operand}`);
   }
 
   /** The tensor map that is passed for parameter `name`. */
@@ -70,6 +84,12 @@ export class AsyncWriter extends CopyWriter {
   prefetchBulk(from: Global<Elem>, bytes: number): void {
     this.require("bulkCopy");
     this.emit(`cp.async.bulk.prefetch.L2.global [${from}], ${bytes}`);
+  }
+
+  /** Starts to bring the box of a matrix whose first element is in `column` and `row` to the L2 cache. */
+  prefetchBox(map: TensorMapAddress, column: U32, row: U32): void {
+    this.require("tensorMap");
+    this.emit(`cp.async.bulk.prefetch.tensor.2d.L2.global.tile [${map},{${column},${row}}]`);
   }
 
   /**

@@ -1,7 +1,7 @@
 export type { Bool, F32, I32, U32, Value } from "@centella/gpu-kernels";
 export { type GeneratedKernel, generatePtx } from "../generatePtx.ts";
 export { ArithmeticWriter } from "./arithmetic.ts";
-export { AsyncWriter, type TensorMapAddress } from "./async.ts";
+export { AsyncWriter, type CachePolicy, type TensorMapAddress } from "./async.ts";
 export { type AtomicElem, type AtomicOperations, type AtomicTraits, AtomicWriter, type Order, type Scope } from "./atomic.ts";
 export { type LaneOperation, PtxBuilder } from "./builder.ts";
 export { ClusterWriter, type RemoteShared } from "./cluster.ts";

@@ -85,8 +85,24 @@ export class PackedWriter extends ArithmeticWriter {
 
   /** Byte `index` of a word, less `offset`, as two equal f16: the byte becomes the last bits of numbers near 1,024. Exact up to 2,048. */
   byteToPair(word: U32, index: number, offset = 0): U32 {
-    const pair = this.pickBytes(word, 0x64006400, 0x5050 + 0x101 * index);
-    return this.addPairs(pair, this.constantPair(-1024 - offset));
+    return this.#bytesAsPair(word, 0x5050 + 0x101 * index, offset);
+  }
+
+  /** Bytes `first` and `first + 1` of a word, less `offset`, as two f16. See {@link byteToPair}. */
+  bytesToPair(word: U32, first: number, offset = 0): U32 {
+    return this.#bytesAsPair(word, 0x5150 + 0x101 * first, offset);
+  }
+
+  #bytesAsPair(word: U32, selector: number, offset: number): U32 {
+    return this.addPairs(this.pickBytes(word, 0x64006400, selector), this.constantPair(-1024 - offset));
+  }
+
+  /** One of a word's halves, the lower (0) or the upper one (1), in both. Arithmetic on pairs reads it where it is, without an instruction for that. */
+  splatHalf(word: U32, which: 0 | 1): U32 {
+    const half = this.halvesOf(word)[which];
+    const to = this.reg("u32");
+    this.emit(`mov.b32 ${to}, {${half},${half}}`);
+    return to;
   }
 
   /** Two equal f16. */

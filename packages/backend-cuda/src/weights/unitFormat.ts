@@ -153,15 +153,18 @@ export interface UnitMatrix {
   /** Row tiles, and units of each. */
   readonly tiles: number;
   readonly units: number;
-  /** Bytes of the units, and the same with the powers of two that follow them. See {@link tilePowerBytes}. */
+  /** Bytes of the units, and the same with the powers of two that follow them. See {@link hasTilePower}. */
   readonly unitBytes: number;
   readonly bytes: number;
 }
 
-/** Bytes of a row tile's power of two and of its inverse. Formats without scales have none. */
-export function tilePowerBytes(format: UnitFormat): number {
-  return isPlain(format) ? 0 : 8;
+/** Whether the weights of each row tile are multiplied by a power of two of their own. Formats without scales have none. */
+export function hasTilePower(format: UnitFormat): boolean {
+  return !isPlain(format);
 }
+
+/** Bytes of a row tile's power of two and of its inverse. */
+const tilePowerBytes = 8;
 
 /** The form in units of a tensor whose last axis has whole blocks; undefined where its type or its extents have none. */
 export function unitMatrix(dtype: DType, shape: readonly number[]): UnitMatrix | undefined {
@@ -173,7 +176,8 @@ export function unitMatrix(dtype: DType, shape: readonly number[]): UnitMatrix |
   const units = Math.ceil(columns / format.width);
   const tiles = Math.ceil(rows / unitRows);
   const unitBytes = tiles * units * format.bytes;
-  return { format, rows, columns, tiles, units, unitBytes, bytes: unitBytes + tiles * tilePowerBytes(format) };
+  const powerBytes = hasTilePower(format) ? tiles * tilePowerBytes : 0;
+  return { format, rows, columns, tiles, units, unitBytes, bytes: unitBytes + powerBytes };
 }
 
 /** Where a code is in a plane: the word, counted from the plane's start, and the lowest bit. */

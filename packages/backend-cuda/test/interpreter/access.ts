@@ -101,6 +101,12 @@ export class Access extends AtomicMemory {
     this.checkReach(from, bytes, false);
   }
 
+  /** Reads nothing either: boxes may leave their matrix. */
+  prefetchBox(map: number, column: number, row: number): void {
+    if (column % 1 !== 0 || row % 1 !== 0 || this.#maps[map] === undefined)
+      throw new Fault(`${this.who()}: a prefetch of the box at column ${column} and row ${row} of tensor map ${map}`);
+  }
+
   /** Starts a copy of the box at `column` and `row` of the matrix of tensor map number `map`. */
   copyBox(to: number, map: number, column: number, row: number, barrier: number, blocks?: number): void {
     const who = this.who;

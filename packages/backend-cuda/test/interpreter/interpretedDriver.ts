@@ -32,6 +32,8 @@ export class InterpretedDriver implements CudaDriver {
   readonly #graphs = new Map<Handle, readonly Work[]>();
   readonly #kernels = new Map<Handle, { readonly module: Handle; readonly ptx: string; readonly tables: readonly number[] }>();
   readonly #modules = new Map<Handle, string>();
+  /** The device's time: each launch of a kernel takes a millisecond, and nothing else takes any time. */
+  #milliseconds = 0;
   /** When each timer was last reached. */
   readonly #timers = new Map<Handle, number | undefined>();
   #queue: Work[] = [];
@@ -151,6 +153,7 @@ export class InterpretedDriver implements CudaDriver {
       throw new DriverError(912, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cuLaunchKernelEx", `grid ${grid.join(", ")}`);
     if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
+      this.#milliseconds++;
       runGrid(this.memory, prepare(ptx), {
         grid,
         block: block[0],
@@ -208,7 +211,7 @@ export class InterpretedDriver implements CudaDriver {
 
   recordTimer(timer: Handle): void {
     if (this.#capture === undefined) throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuEventRecordWithFlags");
-    this.#submit(() => this.#timers.set(timer, performance.now()));
+    this.#submit(() => this.#timers.set(timer, this.#milliseconds));
   }
 
   elapsedTime(from: Handle, to: Handle): number {
@@ -260,7 +263,7 @@ export class InterpretedDriver implements CudaDriver {
   kernel(module: Handle, entry: string): Handle {
     const ptx = this.#modules.get(module)!;
     const kernel = prepare(ptx);
-    if (kernel.parsed.entry !== entry) throw new DriverError(500, "CUDA_ERROR_NOT_FOUND", "cuModuleGetFunction", entry);
+    if (kernel.parsed.entry !== entry) throw new DriverError(500, "CUDA_ERROR_NOT_FOUND", "cuLibraryGetKernel", entry);
     const tables = kernel.parsed.tables.map(({ type, values }) => {
       const bytes = type === "f32" ? new Uint8Array(new Float32Array(values).buffer) : new Uint8Array(new Uint32Array(values).buffer);
       const base = this.memory.alloc(bytes.length);

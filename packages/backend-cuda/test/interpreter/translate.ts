@@ -102,6 +102,10 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     const [low, high] = listOf(operands[0]!, 2, text);
     return `${low} = ${operand(operands[1]!)} & 65535; ${high} = ${operand(operands[1]!)} >>> 16;`;
   }
+  if (name === "mov.b32" && operands[1]!.startsWith("{")) {
+    const [low, high] = listOf(operands[1]!, 2, text);
+    return `${target(operands[0]!)} = (${low} | ${high} << 16) >>> 0;`;
+  }
   const added = /^red\.relaxed\.cluster\.shared::cluster\.add\.([uf])32$/.exec(name);
   if (added !== null)
     return `m.addRemote(${target(operands[0]!.slice(1, -1))}, ${operand(operands[1]!)}, "${added[1] === "f" ? "Float32" : "Uint32"}");`;
@@ -114,6 +118,8 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     if (index < 0) throw new Fault(`no such parameter: ${text}`);
     return `${to} = params[${index}];`;
   }
+  // There is no cache that would follow it.
+  if (name.startsWith("createpolicy.")) return `${to} = 0;`;
   if (name === "mapa.shared::cluster.u32") return `${to} = m.mapShared(${operand(operands[1]!)}, ${operand(operands[2]!)});`;
   if (parts[0] === "mov") {
     const source = operands[1]!;
@@ -270,6 +276,8 @@ function asynchronous({ name, operands, text }: Instruction): string {
       return `m.waitBulkReads(${Number(operands[0])});`;
     case "mbarrier.arrive.expect_tx.shared::cta.b64":
       return `m.expectBytes(${address(operands[1])}, ${operand(operands[2]!)});`;
+    case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint":
+      return `m.copyBulk(${[address(operands[0]), address(operands[1]), operand(operands[2]!), address(operands[3])].join(", ")});`;
     case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes":
     case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster": {
       const [to, from, bytes, barrier, ...blocks] = operands;
@@ -277,6 +285,8 @@ function asynchronous({ name, operands, text }: Instruction): string {
     }
     case "cp.async.bulk.prefetch.L2.global":
       return `m.prefetchBulk(${address(operands[0])}, ${operand(operands[1]!)});`;
+    case "cp.async.bulk.prefetch.tensor.2d.L2.global.tile":
+      return `m.prefetchBox(${boxOf(operands[0]!, text).join(", ")});`;
     case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes":
     case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster": {
       const [to, source, barrier, ...blocks] = operands;

@@ -13,10 +13,9 @@ import {
   type U32,
 } from "@centella/gpu-kernels";
 import type { Var } from "../../ptx/writer.ts";
+import { lanes } from "../shared/gpu.ts";
 import { bucketElements, fixed, type Launch, launch, type Scope } from "../shared/kernel.ts";
-import { type AttentionCall, type AttentionParams, alibiDistance, attentionArgs, slopeOf, tokenQuery } from "./problem.ts";
-
-const lanes = 32;
+import { type AttentionCall, type AttentionParams, alibiDistance, attentionArgs, attentionInputs, slopeOf, tokenQuery } from "./problem.ts";
 
 /** Warps of a block: fewer where each multiprocessor has several blocks. */
 const fewBlocksWarps = 8;
@@ -34,7 +33,7 @@ const noScore = -3e38;
  * as a running maximum, a running sum and a running output per group, which are merged at the end.
  */
 export function exactAttention(call: AttentionCall, params: AttentionParams): Launch {
-  const [q, cache, , , blockTable, , sinks, bias] = call.inputs;
+  const { q, cache, blockTable, sinks, bias } = attentionInputs(call);
   const [heads, keyWidth] = [fixed(q.shape[1]), fixed(q.shape[2])];
   const [kvHeads, cacheWidth] = [fixed(cache.shape[1]), fixed(cache.shape[2])];
   const valueWidth = cacheWidth - keyWidth;

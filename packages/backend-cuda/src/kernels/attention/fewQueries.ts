@@ -1,8 +1,8 @@
 import { elementAt } from "@centella/core/backend";
 import { asValue, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
-import type { Lane } from "../products/unitDecoder.ts";
+import { laneOf } from "../products/unitDecoder.ts";
+import { lanes } from "../shared/gpu.ts";
 import { bucketElements, bucketShape, type Launch, launch, type Scope, waitForEarlier } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 import { PartMerge, partArgs } from "./merge.ts";
 import { CacheRows, keyPieces, valuePieces } from "./pieces.ts";
 import {
@@ -10,6 +10,7 @@ import {
   type AttentionParams,
   type AttentionSizes,
   attentionArgs,
+  attentionInputs,
   fewQueriesWarps,
   looksAhead,
   type TokenQuery,
@@ -29,6 +30,16 @@ const minPart = fewQueriesWarps * tileRows;
 /** Elements of a key and a value up to which a multiprocessor has room for two blocks. */
 const maxOfTwo = 128;
 
+/** Whether texts spill registers if ptxas starts all loads of a tile's keys at once. Which ones of wide heads do differs by target. */
+function isTight(call: AttentionCall, params: AttentionParams, { keyWidth, valueWidth, group }: AttentionSizes): boolean {
+  const { cache, sinks } = attentionInputs(call);
+  const { window, softcap, alibi } = params;
+  if (cache.dtype !== "q8_0") return false;
+  const isBiased = window !== 0 || alibi !== 0;
+  if (call.gpu.target === "sm_80") return keyWidth >= 256 && (isBiased || softcap !== 0);
+  return valueWidth === 128 && (keyWidth > 128 || isBiased || sinks !== undefined || group >= 8);
+}
+
 /**
  * For few tokens of a sequence. A block takes a token, the heads that read the same head of the cache, and a part of the positions. Its warps take
  * tiles of 16 positions in turn, whose keys and values they read straight into the operands of matrix products. How many blocks share the
@@ -36,8 +47,8 @@ const maxOfTwo = 128;
  * merges the parts.
  */
 export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
-  const { inputs, gpu } = call;
-  const [q, cache, , , blockTable] = inputs;
+  const { gpu } = call;
+  const { q, cache, blockTable, sinks } = attentionInputs(call);
   const { heads, kvHeads, keyWidth, group, blockHeads, headBlocks, valueBlocks } = sizes;
   const items = bucketElements(call, q.shape.slice(0, 1)) * kvHeads * headBlocks * valueBlocks;
   const [maxBlocks] = bucketShape(call, blockTable.shape.slice(1)) as [number];
@@ -51,7 +62,7 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
   const args = { ...attentionArgs(call), ...partArgs(sizes, items, parts) };
   const isAhead = looksAhead(call);
   const form = [sizes, items, parts, warps, perMultiprocessor];
-  const options = { threads: warps * lanes, blocks: items * parts, args, waitsInBody: isAhead, form, isWhole: hasWholeTexts(gpu) };
+  const options = { threads: warps * lanes, blocks: items * parts, args, waitsInBody: isAhead, form, isWhole: hasWholeTexts(call) };
   return launch(call, `attentionFew_${cache.dtype}`, options, (scope) => {
     const { k } = scope;
     const wait = (): void => {
@@ -66,8 +77,7 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
       const range = partOf(scope, query, part, parts);
       const attendPart = (): void => {
         const thread = k.thread();
-        const lane = k.and(thread, lanes - 1);
-        const place: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
+        const place = laneOf(k, thread, []);
         const warp = k.shiftRight(thread, 5);
         const firstHead = k.mad(headBlock, tileRows, k.mul(kvHead, group));
         const blockEnd = k.mul(k.add(kvHead, 1), group);
@@ -80,7 +90,8 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         const tableRow = asValue(k, times(k, query.sequence, scope.extent(elementAt(blockTable.shape, 1))));
         const slots = new TileSlots(scope, call, params, { tableRow, lane: place, last: k.sub(range.end, 1) });
         const tiles = { first: k.mad(warp, tileRows, range.first), end: range.end, step: warps * tileRows };
-        const source = { slots, rows: new CacheRows(scope, cache.dtype, sizes, { kvHead, valueFirst }), pieces, sizes, lane: place };
+        const cacheRows = new CacheRows(scope, cache.dtype, sizes, { kvHead, valueFirst });
+        const source = { slots, rows: cacheRows, pieces, sizes, lane: place, isTight: isTight(call, params, sizes) };
         const stream = new TileStream(scope, source, tiles);
         stream.lookUp(isAhead);
         wait();
@@ -90,10 +101,9 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         stream.addTo(tile);
         const outputRow = k.mad(token, heads, firstHead);
         const rowCount = k.min(k.sub(blockEnd, firstHead), blockHeads);
-        const hasSinks = inputs[6] !== undefined;
         const merge = new PartMerge(
           scope,
-          { sizes, warps, parts, items, hasSinks },
+          { sizes, warps, parts, items, hasSinks: sinks !== undefined },
           { activeParts: range.parts, firstHead, rowCount, outputRow, valueFirst },
         );
         merge.run(tile, warp, place);

@@ -1,10 +1,10 @@
 import { elementAt } from "@centella/core/backend";
 import type { Bool, U32 } from "@centella/gpu-kernels";
 import type { Shared } from "../../ptx/types.ts";
+import { lanes } from "../shared/gpu.ts";
 import type { Scope } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 import { type CacheHead, CacheRows, type Piece } from "./pieces.ts";
-import type { AttentionCall, AttentionParams, AttentionSizes } from "./problem.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionInputs } from "./problem.ts";
 import { slotOf, storedSlot } from "./slots.ts";
 
 /** Stages of a block: one that is read, and those whose copies are under way. */
@@ -35,6 +35,8 @@ interface StageForm {
   readonly warps: number;
   /** Positions of a stage. */
   readonly positions: number;
+  /** Whether the second half of a stage's loads starts after the first half is stored: lanes have no registers for all. */
+  readonly isTight: boolean;
 }
 
 interface StageSource extends CacheHead {
@@ -64,7 +66,7 @@ export class KeyStages {
     this.#call = call;
     this.#form = form;
     this.#source = source;
-    this.#rows = new CacheRows(scope, call.inputs[1].dtype, sizes, source);
+    this.#rows = new CacheRows(scope, attentionInputs(call).cache.dtype, sizes, source);
     this.#pitch = pitchOf(sizes);
     this.#memory = k.sharedMemory("u32", (stageCount * positions * this.#pitch) / 4, 128);
     this.#stored = k.sharedMemory("u32", stageCount * positions);
@@ -100,20 +102,23 @@ export class KeyStages {
   /** Starts the copies of a stage. */
   #fill(stage: U32, first: U32): void {
     const { k } = this.#scope;
-    const { params, sizes, warps, positions } = this.#form;
+    const { params, sizes, warps, positions, isTight } = this.#form;
     const { tableRow, high, valueFirst } = this.#source;
     const keyPieces = sizes.keyWidth / pieceElements;
     const rowPieces = (sizes.keyWidth + sizes.valueWidth) / pieceElements;
     const threads = warps * lanes;
     const all = positions * rowPieces;
     const last = k.sub(high, 1);
+    const slots = elementAt(attentionInputs(this.#call).cache.shape, 0);
+    const half = threads * Math.ceil(all / threads / 2);
     for (let done = 0; done < all; done += threads) {
+      if (isTight && done === half) k.syncWarp();
       const index = k.add(k.thread(), done);
       const copy = (): void => {
         const row = k.quotient(index, rowPieces);
         const piece = k.remainder(index, rowPieces);
         const found = slotOf(this.#scope, params.blockSize, tableRow, k.min(k.add(first, row), last));
-        const { isStored, slot } = storedSlot(this.#scope, found, this.#scope.extent(elementAt(this.#call.inputs[1].shape, 0)));
+        const { isStored, slot } = storedSlot(this.#scope, found, this.#scope.extent(slots));
         k.if(k.compare("eq", piece, 0), () => {
           k.st("u32", this.#storedAt(stage, row), k.select(isStored, k.constant("u32", 1), 0));
         });

@@ -1,13 +1,20 @@
 import { elementAt } from "@centella/core/backend";
 import type { Bool, U32 } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
-import type { Lane } from "../products/unitDecoder.ts";
-import type { Gpu } from "../shared/gpu.ts";
+import { type Lane, laneOf } from "../products/unitDecoder.ts";
+import { lanes } from "../shared/gpu.ts";
 import { type Launch, launch, type Scope } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 import { KeyStages, stagedBytes } from "./keyStages.ts";
 import { keyPieces, productWords, valueFragments, valuePieces } from "./pieces.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, restBytes, tileRows } from "./problem.ts";
+import {
+  type AttentionCall,
+  type AttentionParams,
+  type AttentionSizes,
+  attentionArgs,
+  attentionInputs,
+  restBytes,
+  tileRows,
+} from "./problem.ts";
 import { blockGrid, extreme, forQueryBlock, noPosition, outputShare, type QueryBlock, queryRow, type TileRow } from "./queryBlock.ts";
 import { hasWholeTexts, QueryTile } from "./queryTile.ts";
 
@@ -18,13 +25,17 @@ interface BlockShape {
   readonly warpTiles: number;
   /** Positions whose keys and values the warps share at a time. */
   readonly positions: number;
+  /** Whether lanes have no registers for all loads of these positions at once. */
+  readonly isTight: boolean;
 }
 
-function blockShapeOf(sizes: AttentionSizes, { softcap, alibi }: AttentionParams, gpu: Gpu): BlockShape {
+function blockShapeOf(call: AttentionCall, { window, softcap, alibi }: AttentionParams, sizes: AttentionSizes): BlockShape {
+  const { cache } = attentionInputs(call);
   const width = sizes.keyWidth + sizes.valueWidth;
-  if (width <= 128 && softcap === 0 && alibi === 0) return { warps: 4, warpTiles: 2, positions: 64 };
-  const hasRoom = width <= 256 && stagedBytes(sizes, 64) + restBytes <= gpu.sharedBytes;
-  return { warps: 8, warpTiles: 1, positions: hasRoom ? 64 : 32 };
+  const isTight = cache.dtype === "q8_0" && (window !== 0 || alibi !== 0);
+  if (width <= 128 && softcap === 0 && alibi === 0) return { warps: 4, warpTiles: 2, positions: 64, isTight };
+  const hasRoom = width <= 256 && stagedBytes(sizes, 64) + restBytes <= call.gpu.sharedBytes;
+  return { warps: 8, warpTiles: 1, positions: hasRoom ? 64 : 32, isTight };
 }
 
 /**
@@ -32,12 +43,12 @@ function blockShapeOf(sizes: AttentionSizes, { softcap, alibi }: AttentionParams
  * head of the cache. Its warps share tiles of keys and values, which copies bring to shared memory ahead of their use.
  */
 export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
-  const shape = blockShapeOf(sizes, params, call.gpu);
+  const shape = blockShapeOf(call, params, sizes);
   const grid = blockGrid(call, sizes, shape.warps * shape.warpTiles * tileRows);
   const form = [sizes, shape, grid];
-  const isWhole = hasWholeTexts(call.gpu);
+  const isWhole = hasWholeTexts(call);
   const options = { threads: shape.warps * lanes, blocks: grid.blocks, args: attentionArgs(call), form, isWhole };
-  return launch(call, `attentionMany_${call.inputs[1].dtype}`, options, (scope) => {
+  return launch(call, `attentionMany_${attentionInputs(call).cache.dtype}`, options, (scope) => {
     forQueryBlock(scope, call, sizes, grid, (block) => new ManyQueries(scope, call, { params, sizes, shape }, block).run());
   });
 }
@@ -69,8 +80,7 @@ class ManyQueries {
     this.#call = call;
     this.#form = form;
     this.#block = block;
-    const lane = k.and(k.thread(), lanes - 1);
-    this.#lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
+    this.#lane = laneOf(k, k.thread(), []);
     this.#warp = k.shiftRight(k.thread(), 5);
   }
 
@@ -79,7 +89,9 @@ class ManyQueries {
     const { params, sizes, shape } = this.#form;
     const pieces = { keys: keyPieces(sizes.keyWidth, true), values: valuePieces(sizes.valueWidth) };
     const rows = Array.from({ length: shape.warpTiles }, (_, tile) => [0, 1].map((half) => this.#rowOf(tile, half)));
-    const tiles = rows.map((each) => new QueryTile(this.#scope, { params, sizes }, { lane: this.#lane, rows: each }, pieces));
+    const rangeThreads = shape.isTight && shape.warpTiles > 1 ? shape.warps * lanes : 0;
+    const form = { params, sizes, rangeThreads };
+    const tiles = rows.map((each) => new QueryTile(this.#scope, form, { lane: this.#lane, rows: each }, pieces));
     const seen = this.#seenByWarp(rows.flat());
     const { low, high } = this.#seenByBlock(seen);
     const { kvHead, valueFirst, tableRow } = this.#block;
@@ -175,7 +187,7 @@ class ManyQueries {
     const { heads, valueWidth, valueBlocks } = this.#form.sizes;
     const { valueFirst } = this.#block;
     for (const [r, { token, head, exists }] of rows.entries()) {
-      const share = outputShare(this.#scope, this.#call.inputs[6] !== undefined, head, tile.finish(r));
+      const share = outputShare(this.#scope, attentionInputs(this.#call).sinks !== undefined, head, tile.finish(r));
       k.if(exists, () => {
         const row = k.mul(k.mad(token, heads, head), valueWidth * valueBlocks);
         const to = valueFirst === undefined ? row : k.add(row, valueFirst);

@@ -2,8 +2,8 @@ import { elementAt } from "@centella/core/backend";
 import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { Global, Shared } from "../../ptx/types.ts";
 import type { WarpgroupSums } from "../../ptx/warpgroup.ts";
+import { lanes } from "../shared/gpu.ts";
 import type { Scope } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 import { type AttentionSizes, tileRows } from "./problem.ts";
 import { type QueryBlock, rowPlace } from "./queryBlock.ts";
 

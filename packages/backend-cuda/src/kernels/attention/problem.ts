@@ -1,11 +1,26 @@
-import type { ParamsOf } from "@centella/core";
-import { elementAt } from "@centella/core/backend";
+import type { ParamsOf, TensorSpec } from "@centella/core";
+import { alibiSlope, elementAt } from "@centella/core/backend";
 import { asValue, type Extent, type F32, type I32, isBelow, times, type U32 } from "@centella/gpu-kernels";
 import { bucketElements, bucketShape, fixed, input, type KernelOf, type NamedArguments, output, type Scope } from "../shared/kernel.ts";
 
 export type AttentionParams = ParamsOf<"attention">;
 
 export type AttentionCall = Parameters<KernelOf<"attention">["launches"]>[0];
+
+/** Names of a call's inputs, in order. */
+const inputNames = ["q", "cache", "positions", "seqOf", "blockTable", "seqLens", "sinks", "bias"] as const;
+
+/** The inputs that say which keys and values a query reads. */
+const indices = ["positions", "seqOf", "blockTable", "seqLens"] as const;
+
+/** The inputs of a call by name. */
+type AttentionInputs = Readonly<Record<"q" | "cache" | (typeof indices)[number], TensorSpec>> &
+  Readonly<Record<"sinks" | "bias", TensorSpec | undefined>>;
+
+export function attentionInputs({ inputs }: AttentionCall): AttentionInputs {
+  const [q, cache, positions, seqOf, blockTable, seqLens, sinks, bias] = inputs;
+  return { q, cache, positions, seqOf, blockTable, seqLens, sinks, bias };
+}
 
 /** Rows of a matrix product, and positions of its depth. */
 export const tileRows = 16;
@@ -44,7 +59,7 @@ export interface AttentionSizes {
 
 /** The sizes of a call whose operands may be rounded to f16; undefined if tensor cores do not take its heads, or its bias. */
 export function sizesOf(call: AttentionCall, { activations }: AttentionParams): AttentionSizes | undefined {
-  const [q, cache, , , , seqLens, , bias] = call.inputs;
+  const { q, cache, seqLens, bias } = attentionInputs(call);
   const [heads, keyWidth] = [fixed(q.shape[1]), fixed(q.shape[2])];
   const [kvHeads, width] = [fixed(cache.shape[1]), fixed(cache.shape[2])];
   const most = (cache.dtype === "q8_0" ? maxConverted : maxElements) - keyWidth;
@@ -77,22 +92,13 @@ export function sizesOf(call: AttentionCall, { activations }: AttentionParams): 
  * they can be on their way to the L2 cache meanwhile.
  */
 export function looksAhead({ gpu, isGiven }: AttentionCall): boolean {
-  return gpu.dependentLaunch && [2, 3, 4, 5].every((index) => isGiven(index));
+  return gpu.dependentLaunch && indices.every((name) => isGiven(inputNames.indexOf(name)));
 }
 
 /** The arguments of every kernel of attention. */
 export function attentionArgs({ inputs }: AttentionCall): NamedArguments {
-  return {
-    q: input(0),
-    cache: input(1),
-    positions: input(2),
-    seqOf: input(3),
-    blockTable: input(4),
-    seqLens: input(5),
-    ...(inputs[6] === undefined ? {} : { sinks: input(6) }),
-    ...(inputs[7] === undefined ? {} : { bias: input(7) }),
-    y: output,
-  };
+  const given = inputNames.flatMap((name, index) => (inputs[index] === undefined ? [] : [[name, input(index)] as const]));
+  return { ...Object.fromEntries(given), y: output };
 }
 
 interface Query {
@@ -107,7 +113,7 @@ interface Query {
  * The positions that a query may see, from `low` to before `high`, and the number of those that its sequence has. None for a sequence that does
  * not exist.
  */
-export function visible(
+function visible(
   { k }: Scope,
   { causal, window, blockSize }: AttentionParams,
   query: Query,
@@ -137,7 +143,7 @@ export interface TokenQuery {
 
 export function tokenQuery(scope: Scope, call: AttentionCall, params: AttentionParams, token: U32): TokenQuery {
   const { k } = scope;
-  const [, , , , blockTable, seqLens] = call.inputs;
+  const { blockTable, seqLens } = attentionInputs(call);
   const position = k.loadInteger("positions", token);
   const sequence = k.bitcast("u32", k.loadInteger("seqOf", token));
   const sequences = scope.extent(elementAt(seqLens.shape, 0));
@@ -147,18 +153,12 @@ export function tokenQuery(scope: Scope, call: AttentionCall, params: AttentionP
 
 /** ALiBi's slope of a head; undefined without ALiBi. */
 export function slopeOf({ k }: Scope, { alibi }: AttentionParams, heads: number, head: U32): F32 | undefined {
-  return alibi === 0 ? undefined : k.ld("f32", k.at("f32", k.table("f32", alibiSlopes(heads, alibi)), head));
+  if (alibi === 0) return undefined;
+  const slopes = Array.from({ length: heads }, (_, h) => alibiSlope(h, heads, alibi));
+  return k.ld("f32", k.at("f32", k.table("f32", slopes), head));
 }
 
 /** What ALiBi multiplies its slope by, from the distance of a key after its query: keys after their queries are only seen without `causal`. */
 export function alibiDistance({ k }: Scope, { causal }: AttentionParams, after: F32): F32 {
   return causal ? after : k.neg(k.abs(after));
-}
-
-/** ALiBi's slope of each head, by ggml's rule for head counts that are not powers of two. */
-function alibiSlopes(heads: number, maxBias: number): readonly number[] {
-  const power = 2 ** Math.floor(Math.log2(heads));
-  return Array.from({ length: heads }, (_, h) =>
-    h < power ? 2 ** ((-maxBias / power) * (h + 1)) : 2 ** ((-maxBias / 2 / power) * (2 * (h - power) + 1)),
-  );
 }

@@ -1,9 +1,9 @@
 import { elementAt } from "@centella/core/backend";
 import { asValue, type Bool, type F32, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
+import { lanes } from "../shared/gpu.ts";
 import { bucketElements, bucketShape, type Scope } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 import type { CacheHead } from "./pieces.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, tileRows, tokenQuery } from "./problem.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionInputs, tileRows, tokenQuery } from "./problem.ts";
 import type { QueryRow } from "./softmax.ts";
 
 /** Tokens from `first` to before `end`. */
@@ -21,7 +21,7 @@ export interface QueryBlock extends CacheHead {
 }
 
 /** A row of a block. */
-export interface RowPlace {
+interface RowPlace {
   readonly token: U32;
   readonly head: U32;
   /** Whether the row's result is wanted; rows past the last one repeat it. */
@@ -54,7 +54,7 @@ export function queryRow(
 }
 
 /** How the tokens of a call are shared by blocks of `blockTokens` tokens, if each takes one sequence. */
-export interface BlockGrid {
+interface BlockGrid {
   readonly blockTokens: number;
   readonly tokenBlocks: number;
   /** Tokens of a block that may be the first one of a sequence. */
@@ -63,7 +63,7 @@ export interface BlockGrid {
 }
 
 export function blockGrid(call: AttentionCall, { kvHeads, headBlocks, valueBlocks, blockHeads }: AttentionSizes, rows: number): BlockGrid {
-  const [q, , , , , seqLens] = call.inputs;
+  const { q, seqLens } = attentionInputs(call);
   const blockTokens = Math.floor(rows / blockHeads);
   const tokenBlocks = Math.ceil(bucketElements(call, q.shape.slice(0, 1)) / blockTokens);
   const [sequences] = bucketShape(call, seqLens.shape) as [number];
@@ -80,7 +80,7 @@ export function forQueryBlock(
   body: (block: QueryBlock) => void,
 ): void {
   const { k } = scope;
-  const [q, , , , blockTable] = call.inputs;
+  const { q, blockTable } = attentionInputs(call);
   const places = unflatten(k, k.block(), [0, starts, kvHeads, headBlocks, valueBlocks]);
   const [turn, start, kvHead, headBlock, valueBlock] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32, U32];
   const valueFirst = valueBlocks === 1 ? undefined : k.mul(valueBlock, valueWidth);

@@ -2,13 +2,13 @@ import { elementAt } from "@centella/core/backend";
 import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { Shared } from "../../ptx/types.ts";
 import type { MatrixDescriptor } from "../../ptx/warpgroup.ts";
+import { lanes, warpgroupLanes, warpgroupRows, warpgroupWarps } from "../shared/gpu.ts";
 import { halfScale } from "../shared/halfScale.ts";
 import type { Scope } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, tokenQuery } from "./problem.ts";
-import { extreme, noPosition, type QueryBlock, rowPlace } from "./queryBlock.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, type TokenQuery, tokenQuery } from "./problem.ts";
+import { noPosition, type QueryBlock, rowPlace } from "./queryBlock.ts";
 import type { QueryTiles } from "./queryTiles.ts";
-import { stagePositions, type WarpgroupShape, warpgroupRows, warpgroupWarps } from "./warpgroupShape.ts";
+import { stagePositions, type WarpgroupShape } from "./warpgroupShape.ts";
 
 /** Tiles of queries in shared memory: one that is multiplied, and the next one. */
 const depth = 2;
@@ -16,11 +16,16 @@ const depth = 2;
 /** Bytes of a row of swizzled pieces. */
 const rowBytes = 128;
 
-/** Rows whose queries a warp reads together beside products. */
+/** Lanes that read a row's queries, and elements that each reads at a time. */
+const rowLanes = 8;
+const vector = 4;
+
+/** Rows whose queries a warp reads together while others multiply: the registers of its lanes hold no more. */
 const rowsInFlight = 8;
 
-/** Words that describe a tile: see {@link TileRange}. */
+/** Words that describe the positions of a tile: see {@link TileRange} and {@link SeenByAll}. */
 const rangeWords = 4;
+const seenByAllWords = 2;
 
 /** The positions that the rows of a tile see. */
 export interface TileRange {
@@ -33,6 +38,12 @@ export interface TileRange {
   readonly length: U32;
 }
 
+/** The positions that every row of a tile sees: from `low` to before `high`. */
+interface SeenByAll {
+  readonly low: U32;
+  readonly high: U32;
+}
+
 /** Tiles of queries in shared memory as warpgroup products read them: rows of 64 halves, swizzled. Some warps write them, the others read them. */
 export class QueryStages {
   readonly #scope: Scope;
@@ -42,11 +53,14 @@ export class QueryStages {
   readonly #shape: WarpgroupShape;
   readonly #tiles: QueryTiles;
   readonly #queries: Shared<"u32">;
-  /** Per stage and row. */
+  /** Per stage and token of its tile. */
   readonly #lows: Shared<"u32">;
   readonly #seen: Shared<"u32">;
+  /** Per stage and row. */
   readonly #inverses: Shared<"f32">;
+  /** Per stage. */
   readonly #ranges: Shared<"u32">;
+  readonly #seenByAll: Shared<"u32">;
   /** Per stage: described when its range and what its rows see are there, full when its queries are, free when all have read both. */
   readonly #described: Shared<"u64">;
   readonly #full: Shared<"u64">;
@@ -66,10 +80,17 @@ export class QueryStages {
     this.#shape = shape;
     this.#tiles = tiles;
     this.#queries = k.sharedMemory("u32", (depth * shape.rows * sizes.keyWidth) / 2, 1024);
-    [this.#lows, this.#seen] = [k.sharedMemory("u32", depth * shape.rows), k.sharedMemory("u32", depth * shape.rows)];
+    const tokens = this.#rounds * lanes;
+    [this.#lows, this.#seen] = [k.sharedMemory("u32", depth * tokens), k.sharedMemory("u32", depth * tokens)];
     this.#inverses = k.sharedMemory("f32", depth * shape.rows);
     this.#ranges = k.sharedMemory("u32", depth * rangeWords);
+    this.#seenByAll = k.sharedMemory("u32", depth * seenByAllWords);
     [this.#described, this.#full, this.#free] = [k.sharedMemory("u64", depth), k.sharedMemory("u64", depth), k.sharedMemory("u64", depth)];
+  }
+
+  /** Number of tokens that each lane of a warp looks at, for all tokens of a tile. */
+  get #rounds(): number {
+    return Math.ceil(Math.floor(this.#shape.rows / this.#sizes.blockHeads) / lanes);
   }
 
   /** For one thread. `writers`: warps that write queries beside the products. */
@@ -84,16 +105,15 @@ export class QueryStages {
 
   /**
    * Writes the tiles from the second one on ahead of their use: the queries, which warp number `writer` shares with others, and in the first of them
-   * what the rows see. For the lanes of a warp.
+   * what the tokens see. For the lanes of a warp.
    */
   write(writer: U32, writers: number): void {
     const { k } = this.#scope;
     const isFirst = k.compare("eq", writer, 0);
     k.for(1, this.#tiles.count, 1, (turn) => {
-      k.if(k.compare("ge", turn, depth), () => {
-        k.waitBarrier(this.#barrier(this.#free, turn), parityOf(k, k.sub(turn, depth)));
-      });
-      k.if(isFirst, () => this.#describe(turn, 1));
+      const waitFree = (): void =>
+        k.if(k.compare("ge", turn, depth), () => k.waitBarrier(this.#barrier(this.#free, turn), parityOf(k, k.sub(turn, depth))));
+      k.if(isFirst, () => this.#describe(turn, waitFree), waitFree);
       const block = this.#tiles.at(turn);
       k.for(writer, this.#shape.rows / rowsInFlight, writers, (group) => {
         this.#writeQueries(block, turn, k.mul(group, rowsInFlight), rowsInFlight);
@@ -104,9 +124,9 @@ export class QueryStages {
     });
   }
 
-  /** Writes what the rows of the first tile see. For the lanes of a warp that has all registers. */
+  /** Writes what the tokens of the first tile see. For the lanes of a warp. */
   describeFirst(): void {
-    this.#describe(this.#scope.k.constant("u32", 0), this.#shape.rows / lanes);
+    this.#describe(this.#scope.k.constant("u32", 0));
   }
 
   /** Writes the queries of the first tile that a warpgroup multiplies itself. For all its threads. */
@@ -134,7 +154,7 @@ export class QueryStages {
 
   #syncWarpgroup(warpgroup: U32): void {
     const { k } = this.#scope;
-    for (let i = 0; i < this.#shape.consumers; i++) k.if(k.compare("eq", warpgroup, i), () => k.syncSome(1 + i, warpgroupWarps * lanes));
+    for (let i = 0; i < this.#shape.consumers; i++) k.if(k.compare("eq", warpgroup, i), () => k.syncSome(1 + i, warpgroupLanes));
   }
 
   /** Waits until a tile's range is known. */
@@ -146,20 +166,29 @@ export class QueryStages {
     return { first, count, high, length };
   }
 
+  /** The positions that all rows of a tile see, once its range is known. */
+  seenByAll(turn: U32): SeenByAll {
+    const { k } = this.#scope;
+    const words = k.ldVector("u32", k.sharedAt("u32", this.#seenByAll, k.mul(k.and(turn, 1), seenByAllWords)), 0, seenByAllWords);
+    const [low, high] = words.map((word) => k.ofFirstLane(word)) as [U32, U32];
+    return { low, high };
+  }
+
   /** Waits for the queries of a tile after the first one. */
   waitQueries(turn: U32): void {
     const { k } = this.#scope;
     k.waitBarrier(this.#barrier(this.#full, turn), parityOf(k, k.sub(turn, 1)));
   }
 
-  /** What row `row` of a tile sees, and what products with its query are multiplied by. */
-  row(turn: U32, row: U32): { readonly low: U32; readonly seen: U32; readonly inverse: F32 } {
+  /** What row `row` of a tile sees, which belongs to the tile's token `token`, and what products with its query are multiplied by. */
+  row(turn: U32, row: U32, token: U32): { readonly low: U32; readonly seen: U32; readonly inverse: F32 } {
     const { k } = this.#scope;
-    const at = k.mad(k.and(turn, 1), this.#shape.rows, row);
+    const stage = k.and(turn, 1);
+    const ofToken = k.mad(stage, this.#rounds * lanes, token);
     return {
-      low: k.ld("u32", k.sharedAt("u32", this.#lows, at)),
-      seen: k.ld("u32", k.sharedAt("u32", this.#seen, at)),
-      inverse: k.ld("f32", k.sharedAt("f32", this.#inverses, at)),
+      low: k.ld("u32", k.sharedAt("u32", this.#lows, ofToken)),
+      seen: k.ld("u32", k.sharedAt("u32", this.#seen, ofToken)),
+      inverse: k.ld("f32", k.sharedAt("f32", this.#inverses, k.mad(stage, this.#shape.rows, row))),
     };
   }
 
@@ -179,68 +208,88 @@ export class QueryStages {
     this.#ifFirstLane(() => k.arriveBarrier(this.#barrier(this.#free, turn)));
   }
 
-  /** Writes what the rows of a tile see. The lanes of the warp look at `together` rows each at a time. */
-  #describe(turn: U32, together: number): void {
+  /** Writes what the tokens of a tile see. The lanes of the warp look at them, then they `wait` until they may write. */
+  #describe(turn: U32, wait: () => void = () => undefined): void {
     const { k } = this.#scope;
-    const { rows } = this.#shape;
-    const block = this.#tiles.at(turn);
+    const { tokens } = this.#tiles.at(turn);
     const stage = k.and(turn, 1);
-    const [low, high, length] = [k.variable("u32", noPosition), k.variable("u32", 0), k.variable("u32", 0)];
-    k.for(k.and(k.thread(), lanes - 1), rows, lanes * together, (start) => {
-      const queries = Array.from({ length: together }, (_, i) => {
-        const row = k.add(start, i * lanes);
-        return { row, ...tokenQuery(this.#scope, this.#call, this.#params, rowPlace(this.#scope, this.#sizes, block, row).token) };
-      });
-      for (const query of queries) {
-        const at = k.mad(stage, rows, query.row);
-        const isSeeing = k.compare("lt", query.low, query.high);
-        k.st("u32", k.sharedAt("u32", this.#lows, at), query.low);
-        k.st("u32", k.sharedAt("u32", this.#seen, at), k.sub(k.max(query.high, query.low), query.low));
-        low.set(k.min(low.get(), k.select(isSeeing, query.low, noPosition)));
-        high.set(k.max(high.get(), k.select(isSeeing, query.high, 0)));
-        length.set(k.max(length.get(), query.length));
-      }
+    const lane = k.and(k.thread(), lanes - 1);
+    const queries = Array.from({ length: this.#rounds }, (_, round) => {
+      const place = k.add(lane, round * lanes);
+      const token = k.min(k.add(tokens.first, place), k.sub(tokens.end, 1));
+      return { place, ...tokenQuery(this.#scope, this.#call, this.#params, token) };
     });
-    const end = extreme(k, "max", high.get(), 1);
-    const first = k.and(k.min(extreme(k, "min", low.get(), 1), end), -stagePositions >>> 0);
+    wait();
+    for (const { place, low, high } of queries) {
+      const at = k.mad(stage, this.#rounds * lanes, place);
+      k.st("u32", k.sharedAt("u32", this.#lows, at), low);
+      k.st("u32", k.sharedAt("u32", this.#seen, at), k.sub(k.max(high, low), low));
+    }
+    const all = (which: "min" | "max", of: (query: TokenQuery) => U32): U32 => {
+      const own = queries.map(of).reduce((a, b) => (which === "min" ? k.min(a, b) : k.max(a, b)));
+      return k.reduceLanes(which, own);
+    };
+    const sees = ({ low, high }: TokenQuery): Bool => k.compare("lt", low, high);
+    const end = all("max", (query) => k.select(sees(query), query.high, 0));
+    const start = all("min", (query) => k.select(sees(query), query.low, noPosition));
+    const first = k.and(k.min(start, end), -stagePositions >>> 0);
     const count = k.max(k.quotient(k.add(k.sub(end, first), stagePositions - 1), stagePositions), 1);
-    const range = [first, count, end, extreme(k, "max", length.get(), 1)];
-    this.#ifFirstLane(() => k.stVector("u32", k.sharedAt("u32", this.#ranges, k.mul(stage, rangeWords)), range));
+    const range = [first, count, end, all("max", ({ length }) => length)];
+    const seenByAll = [all("max", ({ low }) => low), all("min", ({ high }) => high)];
+    this.#ifFirstLane(() => {
+      k.stVector("u32", k.sharedAt("u32", this.#ranges, k.mul(stage, rangeWords)), range);
+      k.stVector("u32", k.sharedAt("u32", this.#seenByAll, k.mul(stage, seenByAllWords)), seenByAll);
+    });
     k.syncWarp();
     this.#ifFirstLane(() => k.arriveBarrier(this.#barrier(this.#described, turn)));
   }
 
-  /** Writes the queries of `count` rows from `first` on, rounded to f16 after they are multiplied by powers of two. */
+  /**
+   * Writes the queries of `count` rows, a multiple of eight, from `first` on: rounded to f16 after they are multiplied by powers of two. A warp takes four
+   * rows at a time, whose pieces of equal columns are in different banks.
+   */
   #writeQueries(block: QueryBlock, turn: U32, first: U32, count: number): void {
     const { k } = this.#scope;
     const { heads, keyWidth } = this.#sizes;
-    const { rows } = this.#shape;
-    const perLane = keyWidth / lanes;
     const lane = k.and(k.thread(), lanes - 1);
-    const element = k.mul(lane, perLane);
-    const loaded = Array.from({ length: count }, (_, i) => {
-      const row = k.add(first, i);
+    const element = k.mul(k.and(lane, rowLanes - 1), vector);
+    const quarter = k.quotient(lane, rowLanes);
+    const own = k.add(first, k.mad(k.and(quarter, 1), 4, k.and(quarter, 2)));
+    const loaded = Array.from({ length: count / 4 }, (_, i) => {
+      const row = k.add(own, 8 * (i >> 1) + (i & 1));
       const { token, head } = rowPlace(this.#scope, this.#sizes, block, row);
       const from = k.at("f32", k.pointer("q", "f32"), k.mad(k.mad(token, heads, head), keyWidth, element));
-      return { row, values: k.ldVector("f32", from, 0, perLane as 2 | 4) };
+      return {
+        row,
+        vectors: Array.from({ length: keyWidth / (rowLanes * vector) }, (_, j) => k.ldVector("f32", from, j * rowLanes * vector)),
+      };
     });
-    for (const { row, values } of loaded) {
-      const own = values.map((value) => k.abs(value)).reduce((a, b) => k.max(a, b));
-      // Magnitudes are ordered as their bits are.
-      const largest = k.bitcast("f32", extreme(k, "max", k.bitcast("u32", own), 1));
-      const { factor, inverse } = halfScale(k, largest);
-      const scaled = values.map((value) => k.mul(value, factor));
-      const words = Array.from({ length: perLane / 2 }, (_, i) =>
-        k.roundPair("f16", elementAt(scaled, 2 * i), elementAt(scaled, 2 * i + 1)),
-      );
-      const stage = k.and(turn, 1);
-      const start = k.mad(stage, rows, k.and(row, -warpgroupRows >>> 0));
-      const place = k.mad(start, 2 * keyWidth, this.#placeInTile(k.and(row, warpgroupRows - 1), element));
-      const to = k.sharedAtBytes<"u32">(this.#queries, place);
-      if (words.length === 1) k.st("u32", to, elementAt(words, 0));
-      else k.stVector("u32", to, words);
-      this.#ifFirstLane(() => k.st("f32", k.sharedAt("f32", this.#inverses, k.mad(stage, rows, row)), inverse));
+    for (const { row, vectors } of loaded) this.#writeRow(k.and(turn, 1), row, element, vectors);
+  }
+
+  /** Writes a lane's part of a row: vectors of four elements, the first one from `element` on, the next ones 32 elements further each. */
+  #writeRow(stage: U32, row: U32, element: U32, vectors: readonly (readonly F32[])[]): void {
+    const { k } = this.#scope;
+    const { keyWidth } = this.#sizes;
+    const { rows } = this.#shape;
+    const own = vectors
+      .flat()
+      .map((value) => k.abs(value))
+      .reduce((a, b) => k.max(a, b));
+    // Magnitudes are ordered as their bits are.
+    let largest = k.bitcast("u32", own);
+    for (let mask = 1; mask < rowLanes; mask *= 2) largest = k.max(largest, k.shuffleXor(largest, mask));
+    const { factor, inverse } = halfScale(k, k.bitcast("f32", largest));
+    const start = k.mul(k.mad(stage, rows, k.and(row, -warpgroupRows >>> 0)), 2 * keyWidth);
+    const place = k.add(start, this.#placeInTile(k.and(row, warpgroupRows - 1), element));
+    // 32 elements further is the other half of the row's 128 bytes.
+    const halves = [place, k.xor(place, rowBytes / 2)].map((each) => k.sharedAtBytes<"u32">(this.#queries, each));
+    for (const [j, values] of vectors.entries()) {
+      const [a, b, c, d] = values.map((value) => k.mul(value, factor)) as [F32, F32, F32, F32];
+      const words = [k.roundPair("f16", a, b), k.roundPair("f16", c, d)];
+      k.stVector("u32", elementAt(halves, j & 1), words, ((j >> 1) * warpgroupRows * rowBytes) / 4);
     }
+    k.if(k.compare("eq", element, 0), () => k.st("f32", k.sharedAt("f32", this.#inverses, k.mad(stage, rows, row)), inverse));
   }
 
   /** Bytes from the start of a warpgroup's queries to an element of a row. */

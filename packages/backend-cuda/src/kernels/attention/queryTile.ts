@@ -3,16 +3,22 @@ import type { F32, U32 } from "@centella/gpu-kernels";
 import type { LeftFragment, RightFragment, SumFragment } from "../../ptx/matrix.ts";
 import type { Var } from "../../ptx/writer.ts";
 import type { Lane } from "../products/unitDecoder.ts";
-import type { Gpu } from "../shared/gpu.ts";
 import type { Scope } from "../shared/kernel.ts";
 import type { Piece } from "./pieces.ts";
-import type { AttentionParams, AttentionSizes } from "./problem.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionInputs } from "./problem.ts";
 import { leftFragments, loadQueries } from "./queries.ts";
 import { type QueryRow, RowSoftmaxes, type ScoredPositions } from "./softmax.ts";
 
-/** Whether texts with query tiles are compiled as whole programs: as parts of larger ones, those for sm_80 spill registers. */
-export function hasWholeTexts({ target }: Gpu): boolean {
-  return target === "sm_80";
+/** Whether texts with query tiles are compiled as whole programs: as parts of larger ones, those for sm_80 and those for q8_0 spill registers. */
+export function hasWholeTexts(call: AttentionCall): boolean {
+  return call.gpu.target === "sm_80" || attentionInputs(call).cache.dtype === "q8_0";
+}
+
+interface TileForm {
+  readonly params: AttentionParams;
+  readonly sizes: AttentionSizes;
+  /** See {@link RowSoftmaxes}. */
+  readonly rangeThreads?: number;
 }
 
 /** Sixteen rows of queries, or eight, with their softmaxes and outputs, which the lanes of a warp share. */
@@ -29,7 +35,7 @@ export class QueryTile {
   /** `rows`: the rows of the lane, `lane.row` and, where there are more than eight, `lane.row + 8`. */
   constructor(
     scope: Scope,
-    { params, sizes }: { readonly params: AttentionParams; readonly sizes: AttentionSizes },
+    { params, sizes, rangeThreads = 0 }: TileForm,
     { lane, rows }: { readonly lane: Lane; readonly rows: readonly QueryRow[] },
     pieces: { readonly keys: readonly Piece[]; readonly values: readonly Piece[] },
   ) {
@@ -39,7 +45,7 @@ export class QueryTile {
     this.#valuePieces = pieces.values;
     const { fragments, inverses } = loadQueries(scope, sizes, rows, pieces.keys, lane.part);
     this.#query = fragments;
-    this.#softmaxes = new RowSoftmaxes(scope, { params, sizes }, lane.part, rows.length === 1 ? 1 : 2);
+    this.#softmaxes = new RowSoftmaxes(scope, { params, sizes }, lane.part, { rowCount: rows.length === 1 ? 1 : 2, rangeThreads });
     const seen = ({ low, high }: QueryRow): U32 => k.sub(k.max(high, low), low);
     this.#softmaxes.start(rows.map((row, i) => ({ ...row, seen: seen(row), inverse: elementAt(inverses, i) })));
     this.#outputs = pieces.values.map(({ count }) =>

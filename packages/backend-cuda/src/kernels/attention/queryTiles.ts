@@ -2,7 +2,7 @@ import { elementAt } from "@centella/core/backend";
 import { asValue, times, type U32, unflatten } from "@centella/gpu-kernels";
 import type { Shared } from "../../ptx/types.ts";
 import type { Scope } from "../shared/kernel.ts";
-import type { AttentionCall, AttentionSizes } from "./problem.ts";
+import { type AttentionCall, type AttentionSizes, attentionInputs } from "./problem.ts";
 import type { QueryBlock, Tokens } from "./queryBlock.ts";
 
 /** What a block takes, one after the other. */
@@ -17,7 +17,7 @@ export interface QueryTiles {
  */
 export function sharedTiles(scope: Scope, call: AttentionCall, { kvHeads, headBlocks }: AttentionSizes, blockTokens: number): QueryTiles {
   const { k } = scope;
-  const tokens = asValue(k, scope.extent(elementAt(call.inputs[0].shape, 0)));
+  const tokens = asValue(k, scope.extent(elementAt(attentionInputs(call).q.shape, 0)));
   const tokenBlocks = k.quotient(k.add(tokens, blockTokens - 1), blockTokens);
   const tiles = k.mul(tokenBlocks, kvHeads * headBlocks);
   // The number of blocks is read where it is needed: products leave no register for it.
@@ -46,7 +46,7 @@ export function sharedTiles(scope: Scope, call: AttentionCall, { kvHeads, headBl
  */
 export function sequenceTiles(scope: Scope, call: AttentionCall, { kvHeads, headBlocks }: AttentionSizes, blockTokens: number): QueryTiles {
   const { k } = scope;
-  const [q, , , , blockTable, seqLens] = call.inputs;
+  const { q, blockTable, seqLens } = attentionInputs(call);
   const [tokens, sequences] = [q, seqLens].map(({ shape }) => asValue(k, scope.extent(elementAt(shape, 0)))) as [U32, U32];
   const shares = k.min(sequences, blockTokens);
   const tokenBlocks = k.quotient(k.add(tokens, blockTokens - 1), blockTokens);

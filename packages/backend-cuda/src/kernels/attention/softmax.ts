@@ -18,7 +18,7 @@ export interface QueryRow extends TokenQuery {
 }
 
 /** A row whose softmax starts. */
-export interface SoftmaxRow {
+interface SoftmaxRow {
   readonly head: U32;
   readonly position: I32;
   /** The positions that it sees: `seen` of them from `low` on. */
@@ -29,7 +29,23 @@ export interface SoftmaxRow {
 }
 
 /** Rows that a lane keeps: its row of the first eight, and that of the others. */
-export type LaneRows = 1 | 2;
+type LaneRows = 1 | 2;
+
+/** A number of each thread. */
+interface ThreadNumber {
+  get(): U32;
+  set(value: U32): void;
+}
+
+interface SoftmaxForm {
+  /** Default: 2. */
+  readonly rowCount?: LaneRows;
+  /**
+   * Number of threads, if they keep the positions that their rows see in shared memory. Only stages with masked positions read them. Default: 0, they are
+   * in registers.
+   */
+  readonly rangeThreads?: number;
+}
 
 /** What the lane keeps of one of its rows. */
 interface RowState {
@@ -38,8 +54,8 @@ interface RowState {
   readonly slope: Var<"f32"> | undefined;
   readonly position: Var<"f32"> | undefined;
   /** First position that the row sees. Without a window, 0. */
-  readonly low: Var<"u32"> | undefined;
-  readonly seen: Var<"u32">;
+  readonly low: ThreadNumber | undefined;
+  readonly seen: ThreadNumber;
   readonly maximum: Var<"f32">;
   /** Sum of the weights of the lane's columns. */
   readonly total: Var<"f32">;
@@ -70,7 +86,7 @@ export class RowSoftmaxes {
     scope: Scope,
     { params, sizes }: { readonly params: AttentionParams; readonly sizes: AttentionSizes },
     part: U32,
-    rowCount: LaneRows = 2,
+    { rowCount = 2, rangeThreads = 0 }: SoftmaxForm = {},
   ) {
     const { k } = scope;
     this.#scope = scope;
@@ -78,12 +94,13 @@ export class RowSoftmaxes {
     this.#part = part;
     this.#heads = sizes.heads;
     const bias = (): Var<"f32"> | undefined => (params.alibi === 0 ? undefined : k.variable("f32", 0));
+    const number = (): ThreadNumber => (rangeThreads === 0 ? k.variable("u32", 0) : ownNumber(scope, rangeThreads));
     this.#rows = Array.from({ length: rowCount }, () => ({
       factor: k.variable("f32", 0),
       slope: bias(),
       position: bias(),
-      low: params.window === 0 ? undefined : k.variable("u32", 0),
-      seen: k.variable("u32", 0),
+      low: params.window === 0 ? undefined : number(),
+      seen: number(),
       maximum: k.variable("f32", noMaximum),
       total: k.variable("f32", 0),
     }));
@@ -110,17 +127,6 @@ export class RowSoftmaxes {
       row.maximum.set(noMaximum);
       row.total.set(0);
     }
-  }
-
-  /** Whether the lane's rows see all positions from `first` to before `last`. */
-  seesAll(first: U32, last: U32): Bool {
-    const { k } = this.#scope;
-    const sees = ({ low, seen }: RowState): Bool => {
-      if (low === undefined) return k.compare("le", last, seen.get());
-      const start = low.get();
-      return k.both(k.compare("ge", first, start), k.compare("le", k.sub(last, start), seen.get()));
-    };
-    return this.#rows.map(sees).reduce((a, b) => k.both(a, b));
   }
 
   /**
@@ -223,6 +229,15 @@ export class RowSoftmaxes {
     const withNext = k.add(total.get(), k.shuffleXor(total.get(), 1));
     return { maximum: maximum.get(), total: k.add(withNext, k.shuffleXor(withNext, 2)) };
   }
+}
+
+/** A number of each of the first `threads` threads, in shared memory. */
+function ownNumber({ k }: Scope, threads: number): ThreadNumber {
+  const numbers = k.sharedMemory("u32", threads);
+  return {
+    get: () => k.ld("u32", k.sharedAt("u32", numbers, k.thread())),
+    set: (value) => k.st("u32", k.sharedAt("u32", numbers, k.thread()), value),
+  };
 }
 
 /** Combines values in four chains: shorter than one chain, with few partial results at a time. */

@@ -3,12 +3,12 @@ import type { TensorMapAddress } from "../../ptx/async.ts";
 import type { Shared } from "../../ptx/types.ts";
 import type { MatrixDescriptor } from "../../ptx/warpgroup.ts";
 import type { Var } from "../../ptx/writer.ts";
+import { lanes, warpgroupWarps } from "../shared/gpu.ts";
 import { fixed, type Scope } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
-import type { AttentionCall, AttentionParams, AttentionSizes } from "./problem.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionInputs } from "./problem.ts";
 import type { QueryBlock } from "./queryBlock.ts";
 import type { TileRange } from "./queryStages.ts";
-import { stagePositions as positions, type WarpgroupShape, warpgroupWarps } from "./warpgroupShape.ts";
+import { stagePositions as positions, type WarpgroupShape } from "./warpgroupShape.ts";
 
 /** Bytes of a row of pieces that are swizzled, and the halves in it. */
 const rowBytes = 128;
@@ -21,7 +21,7 @@ const maxChunks = 2;
 export const boxMaps = { many: "cacheBoxes", one: "cacheRows" } as const;
 
 /** Keys or values. */
-export type Side = "keys" | "values";
+type Side = "keys" | "values";
 
 /** A ring of stages, and the place in it: the stage, and the parity of the phase in which it is used. */
 interface Ring {
@@ -58,6 +58,8 @@ export class SwizzledStages {
   readonly #rings: Readonly<Record<Side, Ring>>;
   /** Per stage of keys a bit for each box: whether its positions are seen, but not in the cache. */
   readonly #lost: Shared<"u32">;
+  /** Whether the lane is the first one of its warp. */
+  readonly #isFirst: Bool;
 
   constructor(
     scope: Scope,
@@ -70,7 +72,9 @@ export class SwizzledStages {
     this.#sizes = sizes;
     this.#shape = shape;
     this.#rings = { keys: this.#ring(sizes.keyWidth), values: this.#ring(sizes.valueWidth) };
-    this.#lost = scope.k.sharedMemory("u32", shape.depth);
+    const { k } = scope;
+    this.#lost = k.sharedMemory("u32", shape.depth);
+    this.#isFirst = k.compare("eq", k.and(k.thread(), lanes - 1), 0);
   }
 
   /** Boxes of a stage, one above the other. */
@@ -104,6 +108,15 @@ export class SwizzledStages {
     }
   }
 
+  /** Starts to bring the first keys and values of a tile to the L2 cache. For the lanes of a warp. */
+  prefetchFirst(block: QueryBlock, range: TileRange): void {
+    const { k } = this.#scope;
+    const { box, chunk } = this.#place;
+    const { row } = this.#boxAt(block, range, range.first);
+    for (const side of ["keys", "values"] as const)
+      k.if(this.#takes(side, box, chunk), () => k.prefetchBox(k.tensorMap(boxMaps.many), this.#column(side, block.kvHead, chunk), row));
+  }
+
   /** Fills the stages of a tile: the first keys, then keys and the values before them in turn. For the lanes of a warp. */
   copy(block: QueryBlock, range: TileRange): void {
     const { k } = this.#scope;
@@ -129,12 +142,25 @@ export class SwizzledStages {
     return { box: k.quotient(lane, maxChunks), chunk: k.remainder(lane, maxChunks) };
   }
 
+  /** Whether a lane has a box. */
+  #takes(side: Side, box: U32, chunk: U32): Bool {
+    const { k } = this.#scope;
+    return k.both(k.compare("lt", box, this.#boxes), k.compare("lt", chunk, this.#rings[side].width / rowHalves));
+  }
+
+  /** First column of the cache in a column of boxes. */
+  #column(side: Side, kvHead: U32, chunk: U32): U32 {
+    const { k } = this.#scope;
+    const { keyWidth, valueWidth } = this.#sizes;
+    return k.mad(chunk, rowHalves, k.mad(kvHead, keyWidth + valueWidth, k.constant("u32", side === "keys" ? 0 : keyWidth)));
+  }
+
   /** The lane's box in the stage from `first` on. */
   #boxAt({ tableRow }: QueryBlock, { high, length }: TileRange, first: U32): Box {
     const { k } = this.#scope;
     const { boxRows } = this.#shape;
     const { blockSize } = this.#params;
-    const slots = fixed(this.#call.inputs[1].shape[0]);
+    const slots = fixed(attentionInputs(this.#call).cache.shape[0]);
     const { box } = this.#place;
     const position = k.mad(box, boxRows, first);
     const isSeen = k.both(k.compare("lt", box, this.#boxes), k.compare("lt", position, high));
@@ -155,28 +181,26 @@ export class SwizzledStages {
     const { k } = this.#scope;
     const ring = this.#rings[side];
     const { boxRows } = this.#shape;
-    const { keyWidth, valueWidth } = this.#sizes;
     const { box, chunk } = this.#place;
     const stage = ring.stage.get();
     const full = k.sharedAt("u64", ring.full, stage);
-    const isFirst = k.compare("eq", k.and(k.thread(), lanes - 1), 0);
     k.waitBarrier(k.sharedAt("u64", ring.free, stage), k.xor(ring.parity.get(), 1));
     if (side === "keys") {
-      let lost = k.select(isLost, k.shiftLeft(k.constant("u32", 1), box), 0);
-      for (let mask = 1; mask < lanes; mask *= 2) lost = k.or(lost, k.shuffleXor(lost, mask));
-      k.if(isFirst, () => k.st("u32", k.sharedAt("u32", this.#lost, stage), lost));
+      const lost = k.reduceLanes("or", k.select(isLost, k.shiftLeft(k.constant("u32", 1), box), 0));
+      k.if(this.#isFirst, () => k.st("u32", k.sharedAt("u32", this.#lost, stage), lost));
     }
     // The first lane's arrival says that all lanes have read the tile's range.
     k.syncWarp();
-    k.if(isFirst, () => k.expectBytes(full, positions * 2 * ring.width));
-    const column = k.mad(chunk, rowHalves, k.mad(kvHead, keyWidth + valueWidth, k.constant("u32", side === "keys" ? 0 : keyWidth)));
+    k.if(this.#isFirst, () => k.expectBytes(full, positions * 2 * ring.width));
+    const column = this.#column(side, kvHead, chunk);
     const below = k.mad(box, boxRows * rowBytes, k.mul(chunk, positions * rowBytes));
     const to = k.sharedAtBytes<"u32">(this.#stage(ring, stage), below);
-    const takes = k.both(k.compare("lt", box, this.#boxes), k.compare("lt", chunk, ring.width / rowHalves));
     const copy = (map: TensorMapAddress, down: U32 | number, from: U32): void =>
       k.copyBox(k.sharedAtBytes(to, typeof down === "number" ? down * rowBytes : k.mul(down, rowBytes)), map, column, from, full);
     const copyAll = (): void => copy(k.tensorMap(boxMaps.many), 0, row);
-    k.if(takes, () => (side === "keys" ? copyAll() : k.if(isLast, () => this.#copyRows(position, row, length, copy), copyAll)));
+    k.if(this.#takes(side, box, chunk), () =>
+      side === "keys" ? copyAll() : k.if(isLast, () => this.#copyRows(position, row, length, copy), copyAll),
+    );
     this.#advance(ring);
   }
 
@@ -187,7 +211,7 @@ export class SwizzledStages {
   #copyRows(position: U32, row: U32, length: U32, copy: (map: TensorMapAddress, down: U32, from: U32) => void): void {
     const { k } = this.#scope;
     const map = k.tensorMap(boxMaps.one);
-    const slots = fixed(this.#call.inputs[1].shape[0]);
+    const slots = fixed(attentionInputs(this.#call).cache.shape[0]);
     k.for(0, this.#shape.boxRows, 1, (down) => {
       copy(map, down, k.select(k.compare("lt", k.add(position, down), length), k.min(k.add(row, down), slots), slots));
     });
@@ -216,12 +240,17 @@ export class SwizzledStages {
     return k.matrixDescriptor(this.#stage(ring, ring.stage.get()), { leading, offset: step * 16 * rowBytes });
   }
 
-  /** Which positions of the present keys are in the cache: all of them, and those of a lane's column. */
-  stored(): { readonly all: Bool; column(column: number): Bool } {
+  /** A bit for each box of the present keys: whether its positions are seen, but not in the cache. */
+  lost(): U32 {
     const { k } = this.#scope;
-    const lost = k.ld("u32", k.sharedAt("u32", this.#lost, this.#rings.keys.stage.get()));
-    const boxOf = (column: number): number => Math.floor((8 * (column >> 1)) / this.#shape.boxRows);
-    return { all: k.compare("eq", lost, 0), column: (column) => k.compare("eq", k.and(lost, 1 << boxOf(column)), 0) };
+    return k.ld("u32", k.sharedAt("u32", this.#lost, this.#rings.keys.stage.get()));
+  }
+
+  /** Whether a lane's column of keys is in the cache, given their {@link lost} boxes. */
+  isStored(lost: U32, column: number): Bool {
+    const { k } = this.#scope;
+    const box = Math.floor((8 * (column >> 1)) / this.#shape.boxRows);
+    return k.compare("eq", k.and(lost, 1 << box), 0);
   }
 
   /** Frees the stage of the present keys or values, and goes on to the next one. All lanes of the warp must come here. */
@@ -229,7 +258,7 @@ export class SwizzledStages {
     const { k } = this.#scope;
     const ring = this.#rings[side];
     k.syncWarp();
-    k.if(k.compare("eq", k.and(k.thread(), lanes - 1), 0), () => k.arriveBarrier(k.sharedAt("u64", ring.free, ring.stage.get())));
+    k.if(this.#isFirst, () => k.arriveBarrier(k.sharedAt("u64", ring.free, ring.stage.get())));
     this.#advance(ring);
   }
 

@@ -3,10 +3,10 @@ import type { Bool, U32 } from "@centella/gpu-kernels";
 import type { RightFragment, SumFragment } from "../../ptx/matrix.ts";
 import type { Var } from "../../ptx/writer.ts";
 import type { Lane } from "../products/unitDecoder.ts";
+import { lanes } from "../shared/gpu.ts";
 import type { Scope } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 import { type CacheRows, type Piece, productWords, valueFragments } from "./pieces.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, tileRows } from "./problem.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionInputs, tileRows } from "./problem.ts";
 import type { QueryTile } from "./queryTile.ts";
 import { blockOf, slotInBlock, slotOf, storedSlot } from "./slots.ts";
 
@@ -41,7 +41,7 @@ export class TileSlots {
 
   constructor(
     scope: Scope,
-    { inputs: [, cache] }: AttentionCall,
+    call: AttentionCall,
     { blockSize }: AttentionParams,
     { tableRow, lane, last }: { readonly tableRow: U32; readonly lane: Lane; readonly last: U32 },
   ) {
@@ -50,7 +50,7 @@ export class TileSlots {
     this.#blockSize = blockSize;
     this.#tableRow = tableRow;
     this.#last = last;
-    this.#slots = scope.extent(elementAt(cache.shape, 0));
+    this.#slots = scope.extent(elementAt(attentionInputs(call).cache.shape, 0));
     const column = k.mul(lane.part, 2);
     const half = tileRows / 2;
     this.#offsets = {
@@ -106,6 +106,8 @@ interface Source {
   readonly pieces: { readonly keys: readonly Piece[]; readonly values: readonly Piece[] };
   readonly sizes: AttentionSizes;
   readonly lane: Lane;
+  /** Whether a warp reads the second eight keys of a tile after the first eight: lanes have no registers for all. */
+  readonly isTight: boolean;
 }
 
 /** Per row and piece, words that were read. */
@@ -227,11 +229,12 @@ export class TileStream {
   #addEach(tile: QueryTile): void {
     const { k } = this.#scope;
     const { first, end, step } = this.#range;
-    const { slots, rows, pieces, lane } = this.#source;
+    const { slots, rows, pieces, lane, isTight } = this.#source;
     k.for(first, end, step, (position) => {
       slots.lookUp(position);
       const slot = slots.get(position);
       const products = this.#products(tile, (row, piece) => {
+        if (isTight && row === 1 && piece === 0) k.syncWarp();
         const [words] = rows.keys(elementAt(slot.keys, row), [elementAt(pieces.keys, piece)], lane.part);
         return words as readonly U32[];
       });

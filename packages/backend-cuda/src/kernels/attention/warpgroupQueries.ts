@@ -3,17 +3,25 @@ import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
 import type { WarpgroupSums } from "../../ptx/warpgroup.ts";
 import type { Var } from "../../ptx/writer.ts";
+import { lanes, warpgroupLanes, warpgroupWarps } from "../shared/gpu.ts";
 import { bucketElements, bucketShape, fixed, type Launch, launch, type Scope, waitForEarlier } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 import { OutputRows } from "./outputRows.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, looksAhead, tileRows } from "./problem.ts";
+import {
+  type AttentionCall,
+  type AttentionParams,
+  type AttentionSizes,
+  attentionArgs,
+  attentionInputs,
+  looksAhead,
+  tileRows,
+} from "./problem.ts";
 import { leftFragments } from "./queries.ts";
-import { outputShare, rowPlace } from "./queryBlock.ts";
+import { outputShare, type QueryBlock, rowPlace } from "./queryBlock.ts";
 import { QueryStages } from "./queryStages.ts";
 import { type QueryTiles, sequenceTiles, sharedTiles } from "./queryTiles.ts";
 import { RowSoftmaxes } from "./softmax.ts";
 import { boxMaps, SwizzledStages } from "./swizzledStages.ts";
-import { stagePositions, type WarpgroupShape, warpgroupLanes, warpgroupShape, warpgroupWarps } from "./warpgroupShape.ts";
+import { stagePositions, type WarpgroupShape, warpgroupShape } from "./warpgroupShape.ts";
 
 interface Form {
   readonly params: AttentionParams;
@@ -23,9 +31,6 @@ interface Form {
   readonly isAhead: boolean;
 }
 
-/** Maximum and sum of weights of a row's softmax. */
-type SoftmaxSums = ReturnType<RowSoftmaxes["finish"]>;
-
 /**
  * For many tokens of a sequence, with the products of warpgroups. A tile is some tokens of one sequence, and the heads that read the same head of
  * the cache. The tiles of a single sequence are shared by as many blocks as there are multiprocessors; otherwise a block takes those of its tokens.
@@ -34,7 +39,7 @@ type SoftmaxSums = ReturnType<RowSoftmaxes["finish"]>;
  * queries of the next tile.
  */
 export function warpgroupQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
-  const [q, cache, , , , seqLens] = call.inputs;
+  const { q, cache, seqLens } = attentionInputs(call);
   const shape = warpgroupShape(sizes, params);
   const [sequences] = bucketShape(call, seqLens.shape) as [number];
   const blockTokens = Math.floor(shape.rows / sizes.blockHeads);
@@ -85,6 +90,10 @@ function runTiles(scope: Scope, call: AttentionCall, form: Form, tiles: QueryTil
       () => {
         const warp = k.ofFirstLane(k.and(k.shiftRight(k.thread(), 5), warpgroupWarps - 1));
         k.if(k.compare("eq", warp, 1), () => queries.describeFirst());
+        if (form.isAhead) {
+          const turn = k.constant("u32", 0);
+          k.if(k.compare("eq", warp, 0), () => stages.prefetchFirst(tiles.at(turn), queries.range(turn)));
+        }
         wait();
         k.setRegisters("decrease", prepareRegisters);
         k.if(
@@ -102,6 +111,12 @@ function runTiles(scope: Scope, call: AttentionCall, form: Form, tiles: QueryTil
       },
     );
   k.ifUniform(k.compare("gt", tiles.count, 0), run, wait);
+}
+
+/** See {@link RowSoftmaxes}: threads that multiply heads of 128, with a window and a soft cap, have no registers for the positions that their rows see. */
+function rangeThreads({ params: { window, softcap }, sizes: { keyWidth, valueWidth }, shape }: Form): number {
+  const isTight = window !== 0 && softcap !== 0 && keyWidth + valueWidth === 256;
+  return isTight ? shape.consumers * warpgroupLanes : 0;
 }
 
 interface ConsumerSource {
@@ -130,14 +145,21 @@ class Consumer {
   /** The weights of the stage whose values are not added yet, as left matrices. */
   readonly #weights: readonly Var<"u32">[];
   /** Whether the outputs have to be multiplied before the next values are added, and by what, for each row. */
-  readonly #isRaised: Var<"u32">;
+  readonly #isRaised: Var<"bool">;
   readonly #factors: readonly Var<"f32">[];
   /** Whether there are outputs of the tile to which the next values are added. */
-  readonly #hasOutputs: Var<"u32">;
+  readonly #hasOutputs: Var<"bool">;
   readonly #turn: Var<"u32">;
+  /** The turn after that of a tile that has ended and whose outputs are still in registers, or 0; and by what its rows are multiplied. */
+  readonly #unstored: Var<"u32">;
+  readonly #shares: readonly Var<"f32">[];
   /** First position of the next stage of the tile, and the number of stages that are left. */
   readonly #position: Var<"u32">;
   readonly #left: Var<"u32">;
+  /** The positions that all rows of the tile see. */
+  readonly #seenByAll: { readonly low: Var<"u32">; readonly high: Var<"u32"> };
+  /** The boxes of the keys under way that are seen, but not in the cache. */
+  readonly #lost: Var<"u32">;
 
   constructor(scope: Scope, call: AttentionCall, form: Form, source: ConsumerSource) {
     const { k } = scope;
@@ -145,38 +167,49 @@ class Consumer {
     this.#scope = scope;
     this.#form = form;
     this.#source = source;
-    this.#hasSinks = call.inputs[6] !== undefined;
+    this.#hasSinks = attentionInputs(call).sinks !== undefined;
     const lane = k.and(k.thread(), lanes - 1);
     this.#part = k.and(lane, 3);
     const first = k.mad(k.shiftRight(k.thread(), 5), tileRows, k.shiftRight(lane, 2));
     this.#rows = [0, tileRows / 2].map((offset) => k.add(first, offset));
-    this.#softmaxes = new RowSoftmaxes(scope, form, this.#part);
+    this.#softmaxes = new RowSoftmaxes(scope, form, this.#part, { rangeThreads: rangeThreads(form) });
     this.#scores = k.warpgroupSums(stagePositions);
     this.#outputs = k.warpgroupSums(sizes.valueWidth);
     this.#outputRows = new OutputRows(scope, sizes, form.shape.consumers * warpgroupWarps);
     this.#weights = Array.from({ length: stagePositions / 4 }, () => k.variable("u32", 0));
     this.#factors = [0, 1].map(() => k.variable("f32", 1));
-    this.#isRaised = k.variable("u32", 0);
-    [this.#hasOutputs, this.#turn] = [k.variable("u32", 0), k.variable("u32", 0)];
+    [this.#isRaised, this.#hasOutputs] = [k.variable("bool", 0), k.variable("bool", 0)];
+    this.#turn = k.variable("u32", 0);
     [this.#position, this.#left] = [k.variable("u32", 0), k.variable("u32", 0)];
+    this.#unstored = k.variable("u32", 0);
+    this.#shares = [0, 1].map(() => k.variable("f32", 0));
+    this.#seenByAll = { low: k.variable("u32", 0), high: k.variable("u32", 0) };
+    this.#lost = k.variable("u32", 0);
   }
 
   run(): void {
     const { k } = this.#scope;
-    const { tiles } = this.#source;
     this.#startTile();
     this.#multiplyKeys();
     k.waitProducts(0);
     this.#startSoftmaxes();
     this.#weigh(() => this.#isRaised.set(0));
     k.while(
-      () => k.either(k.compare("gt", this.#left.get(), 0), k.compare("lt", k.add(this.#turn.get(), 1), tiles.count)),
+      () => this.#goesOn(),
       () => this.#step(),
     );
+    this.#storeEnded();
     this.#addValues();
     k.waitProducts(0);
     this.#source.stages.release("values");
-    this.#store(this.#turn.get(), this.#finish());
+    const block = this.#block(this.#turn.get());
+    this.#outputRows.store(block, this.#outputs, this.#finish(block));
+  }
+
+  /** Whether there are more positions of the present tile, or another tile. */
+  #goesOn(): Bool {
+    const { k } = this.#scope;
+    return k.either(k.compare("gt", this.#left.get(), 0), k.compare("lt", k.add(this.#turn.get(), 1), this.#source.tiles.count));
   }
 
   /** Adds the values that were weighed, and weighs the next positions. */
@@ -189,14 +222,12 @@ class Consumer {
       this.#startTile();
     });
     this.#multiplyKeys();
+    this.#storeEnded();
     this.#addValues();
     k.waitProducts(1);
-    const sums = [0, 1].map(() => ({ maximum: k.variable("f32", 0), total: k.variable("f32", 0) }));
     k.if(isNew, () => {
-      for (const [r, { maximum, total }] of this.#finish().entries()) {
-        elementAt(sums, r).maximum.set(maximum);
-        elementAt(sums, r).total.set(total);
-      }
+      const shares = this.#finish(this.#block(k.sub(this.#turn.get(), 1)));
+      for (const [r, share] of shares.entries()) elementAt(this.#shares, r).set(share);
       this.#startSoftmaxes();
     });
     this.#weigh(() => {
@@ -205,14 +236,22 @@ class Consumer {
     });
     k.if(
       isNew,
-      () => {
-        const before = sums.map(({ maximum, total }) => ({ maximum: maximum.get(), total: total.get() }));
-        this.#store(k.sub(this.#turn.get(), 1), before);
-        this.#hasOutputs.set(0);
-      },
+      () => this.#unstored.set(this.#turn.get()),
       () => this.#scaleOutputs(),
     );
     this.#isRaised.set(0);
+  }
+
+  /** Stores the tile that has ended, if its outputs are still in registers. The products with the next keys but one are under way meanwhile. */
+  #storeEnded(): void {
+    const { k } = this.#scope;
+    const next = this.#unstored.get();
+    k.if(k.compare("ne", next, 0), () => {
+      const shares = this.#shares.map((share) => share.get());
+      this.#outputRows.store(this.#block(k.sub(next, 1)), this.#outputs, shares);
+      this.#unstored.set(0);
+      this.#hasOutputs.set(0);
+    });
   }
 
   /** Waits for what is known of a tile before its keys. */
@@ -220,26 +259,37 @@ class Consumer {
     const { first, count } = this.#source.queries.range(this.#turn.get());
     this.#position.set(first);
     this.#left.set(count);
+    const { low, high } = this.#source.queries.seenByAll(this.#turn.get());
+    this.#seenByAll.low.set(low);
+    this.#seenByAll.high.set(high);
   }
 
   /** Starts the softmaxes of the present tile. */
   #startSoftmaxes(): void {
     const { k } = this.#scope;
-    const { queries, tiles } = this.#source;
+    const { queries } = this.#source;
     const { params, sizes } = this.#form;
     const turn = this.#turn.get();
-    const block = tiles.at(turn);
+    const block = this.#block(turn);
     this.#softmaxes.start(
       this.#rows.map((row) => {
         const { token, head } = rowPlace(this.#scope, sizes, block, row);
         const position = params.alibi === 0 ? k.constant("i32", 0) : k.loadInteger("positions", token);
-        return { ...queries.row(turn, row), head, position };
+        return { ...queries.row(turn, row, k.sub(token, block.tokens.first)), head, position };
       }),
     );
   }
 
-  #finish(): readonly SoftmaxSums[] {
-    return this.#rows.map((_, r) => this.#softmaxes.finish(r));
+  /** Ends the softmaxes of a tile: by what the sums of the lane's rows are multiplied. */
+  #finish(block: QueryBlock): readonly F32[] {
+    return this.#rows.map((row, r) => {
+      const { head } = rowPlace(this.#scope, this.#form.sizes, block, row);
+      return outputShare(this.#scope, this.#hasSinks, head, this.#softmaxes.finish(r));
+    });
+  }
+
+  #block(turn: U32): QueryBlock {
+    return this.#source.tiles.at(turn);
   }
 
   /** Starts the products with the next keys. */
@@ -247,6 +297,8 @@ class Consumer {
     const { k } = this.#scope;
     const { queries, stages, warpgroup } = this.#source;
     stages.wait("keys");
+    // Read here, it is there when the products are.
+    this.#lost.set(stages.lost());
     k.fenceProducts();
     const [never, always] = [k.compare("ne", this.#part, this.#part), k.compare("eq", this.#part, this.#part)];
     const turn = this.#turn.get();
@@ -264,7 +316,7 @@ class Consumer {
     const words = this.#weights.map((word) => word.get());
     stages.wait("values");
     k.fenceProducts();
-    const [hasOutputs, always] = [k.compare("ne", this.#hasOutputs.get(), 0), k.compare("eq", this.#part, this.#part)];
+    const [hasOutputs, always] = [this.#hasOutputs.get(), k.compare("eq", this.#part, this.#part)];
     for (let step = 0; step < words.length / 4; step++) {
       const weights = words.slice(4 * step, 4 * step + 4) as [U32, U32, U32, U32];
       k.multiplyWarpgroup("f16", this.#outputs, weights, stages.values(step), {
@@ -285,40 +337,40 @@ class Consumer {
       const at = (element: number): F32 => this.#scores.get(4 * i + element);
       return [at(0), at(1), at(2), at(3)];
     });
-    const stored = stages.stored();
+    const lost = this.#lost.get();
     const first = this.#position.get();
     const last = k.add(first, stagePositions);
-    const isWhole: Bool = k.not(k.anyLane(k.not(k.both(stored.all, this.#softmaxes.seesAll(first, last)))));
+    const isWhole = k.both(k.compare("eq", lost, 0), this.#seesAll(first, last));
     stages.release("keys");
     this.#position.set(last);
     this.#left.set(k.sub(this.#left.get(), 1));
     k.if(k.compare("eq", this.#left.get(), 0), () => queries.release(this.#turn.get()));
-    const weights = this.#softmaxes.weigh(products, { first, isWhole, isStored: stored.column }, (r, factor) => {
-      elementAt(this.#factors, r).set(factor);
-      this.#isRaised.set(1);
-    });
+    const weights = this.#softmaxes.weigh(
+      products,
+      { first, isWhole, isStored: (column) => stages.isStored(lost, column) },
+      (r, factor) => {
+        elementAt(this.#factors, r).set(factor);
+        this.#isRaised.set(1);
+      },
+    );
     free();
     for (const [i, word] of leftFragments(k, weights).flat().entries()) elementAt(this.#weights, i).set(word);
+  }
+
+  /** Whether all rows of the present tile see all positions from `first` to before `last`. */
+  #seesAll(first: U32, last: U32): Bool {
+    const { k } = this.#scope;
+    const isBefore = k.compare("le", last, this.#seenByAll.high.get());
+    return this.#form.params.window === 0 ? isBefore : k.both(isBefore, k.compare("ge", first, this.#seenByAll.low.get()));
   }
 
   /** Multiplies the outputs if maxima have risen. */
   #scaleOutputs(): void {
     const { k } = this.#scope;
-    k.if(k.compare("ne", this.#isRaised.get(), 0), () => {
+    k.if(this.#isRaised.get(), () => {
       const factors = this.#factors.map((factor) => factor.get());
       for (let i = 0; i < this.#outputs.registers.length; i++)
         this.#outputs.set(i, k.mul(this.#outputs.get(i), elementAt(factors, (i >> 1) & 1)));
     });
-  }
-
-  /** Stores the lane's rows of a tile: zeros where no position was seen. */
-  #store(turn: U32, sums: readonly SoftmaxSums[]): void {
-    const { sizes } = this.#form;
-    const block = this.#source.tiles.at(turn);
-    const shares = sums.map((softmax, r) => {
-      const { head } = rowPlace(this.#scope, sizes, block, elementAt(this.#rows, r));
-      return outputShare(this.#scope, this.#hasSinks, head, softmax);
-    });
-    this.#outputRows.store(block, this.#outputs, shares);
   }
 }

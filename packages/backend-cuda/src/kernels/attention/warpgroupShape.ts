@@ -1,11 +1,5 @@
-import { lanes } from "../shared/product.ts";
-import type { AttentionCall, AttentionParams, AttentionSizes } from "./problem.ts";
-
-export const warpgroupLanes = 128;
-export const warpgroupWarps: number = warpgroupLanes / lanes;
-
-/** Rows of queries of a warpgroup. */
-export const warpgroupRows = 64;
+import { warpgroupLanes, warpgroupRows } from "../shared/gpu.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionInputs } from "./problem.ts";
 
 /** Positions of a stage of keys and values. */
 export const stagePositions = 128;
@@ -46,14 +40,15 @@ export function warpgroupShape({ keyWidth, valueWidth }: AttentionSizes, { block
 
 /** Whether warpgroups take a call: halves, whole rows of swizzled pieces, and blocks of the cache that boxes cover. */
 export function takesWarpgroups(
-  { inputs: [, cache], gpu }: AttentionCall,
+  call: AttentionCall,
   { blockSize, softcap, alibi }: AttentionParams,
   { keyWidth, valueWidth, valueBlocks }: AttentionSizes,
 ): boolean {
   const isWhole = valueBlocks === 1 && [keyWidth, valueWidth].every((width) => width === 64 || width === 128);
+  const { cache } = attentionInputs(call);
   const [slots] = cache.shape;
   const isTiled = blockSize % blockPositions === 0 && typeof slots === "number" && slots % blockSize === 0;
   // Both together take more registers than there are.
   const isSimple = softcap === 0 || alibi === 0;
-  return gpu.target === "sm_90a" && cache.dtype === "f16" && isWhole && isTiled && isSimple;
+  return call.gpu.target === "sm_90a" && cache.dtype === "f16" && isWhole && isTiled && isSimple;
 }

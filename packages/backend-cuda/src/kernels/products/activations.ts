@@ -14,9 +14,9 @@ import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { HalfType } from "../../ptx/matrix.ts";
 import { warpReduce } from "../../ptx/reduce.ts";
 import type { Shared } from "../../ptx/types.ts";
+import { lanes } from "../shared/gpu.ts";
 import { halfScale } from "../shared/halfScale.ts";
 import type { Scope } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 
 /** A sum over a group of activations, `low` times the first two of each four and `high` times the others. */
 export interface SumKind {
@@ -60,9 +60,10 @@ export function rowBytes({ padded, columns }: StagingPlan): number {
   return 2 * padded + (columns > 1 ? 64 : 0);
 }
 
+/** Bytes of {@link allocateStaging}, without its alignment. */
 export function stagedBytes(plan: StagingPlan): number {
   const sums = plan.sums.reduce((bytes, { groupSize }) => bytes + (4 * plan.columns * plan.padded) / groupSize, 0);
-  return plan.columns * rowBytes(plan) + sums + 4 * plan.columns + 512;
+  return plan.columns * rowBytes(plan) + sums + 4 * plan.columns;
 }
 
 export function allocateStaging(k: PtxEmitter, plan: StagingPlan): StagedActivations {

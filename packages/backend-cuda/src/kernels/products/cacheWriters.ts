@@ -1,23 +1,18 @@
 import {
-  type Angle,
-  angleAt,
-  type CacheWrite,
+  elementAngle,
   type F32,
-  type GpuArgument,
+  headOf,
   isBelow,
   type ProjectionParts,
   type SiblingResult,
+  slotOf,
   turned,
   type U32,
 } from "@centella/gpu-kernels";
 import { argumentsOf, fixed, type KernelCall, type NamedArguments, type Scope } from "../shared/kernel.ts";
 import type { ResultPlace, ResultWriter } from "./resultWriter.ts";
 
-/** Numbers in a call of products and a write: the first input of the write, and the extra output that takes the rotated queries. */
-interface WritePlaces {
-  readonly firstInput: number;
-  readonly queries: number;
-}
+type CacheWrite = ProjectionParts["write"];
 
 /**
  * Writers that store rotated keys and values in a cache, and rotated queries in an output, with the bits of `rope` and `kvWrite`. Undefined
@@ -25,39 +20,24 @@ interface WritePlaces {
  */
 export function cacheWriters(
   call: KernelCall,
-  write: CacheWrite,
-  { keys, values, queries }: ProjectionParts["written"],
-  { firstInput, queries: queriesOutput }: WritePlaces,
+  { write, written: { keys, values, queries }, args }: ProjectionParts,
 ): ReadonlyMap<SiblingResult, ResultWriter> | undefined {
-  const { cache, rotation } = write;
-  if (keys === undefined || values === undefined || (write.queries !== undefined && queries === undefined)) return undefined;
-  if (rotation.ropeType !== "norm" || rotation.width % 2 === 1 || (cache.dtype !== "f16" && cache.dtype !== "f32")) return undefined;
   // The epilogue of the neighbour would read memory of its own.
   if ([keys, queries].some((result) => result !== undefined && Object.keys(result.epilogue.args).length > 0)) return undefined;
-  const moved = (given: Readonly<Record<string, GpuArgument>>): NamedArguments =>
-    argumentsOf(
-      call,
-      Object.fromEntries(
-        Object.entries(given).map(([name, each]) => [name, each.kind === "input" ? { ...each, index: firstInput + each.index } : each]),
-      ),
-    );
-  const angles = moved(write.angles);
-  const cacheArgs = moved({ cache: { kind: "output", dtype: cache.dtype }, slots: write.slots });
-  const rotated = moved({ rotated: { kind: "extraOutput", index: queriesOutput, dtype: "f32" } });
   const writers = new Map<SiblingResult, ResultWriter>([
-    [keys, keysWriter(write, { ...cacheArgs, ...angles })],
-    [values, valuesWriter(write, cacheArgs)],
+    [keys, keysWriter(write, argumentsOf(call, { ...args.cache, ...args.angles }))],
+    [values, valuesWriter(write, argumentsOf(call, args.cache))],
   ]);
-  if (queries !== undefined) writers.set(queries, queriesWriter(write, { ...rotated, ...angles }));
+  if (queries !== undefined) writers.set(queries, queriesWriter(write, argumentsOf(call, { ...args.rotated, ...args.angles })));
   return writers;
 }
 
 function keysWriter(write: CacheWrite, args: NamedArguments): ResultWriter<readonly [slot: U32, ...angle: AngleValues]> {
   return {
     args,
-    prepare: (scope, place) => [slotOf(scope, place), ...anglesOf(scope, write, place)],
+    prepare: (scope, place) => [slotOf(scope.k, place.row), ...anglesOf(scope, write, place)],
     store(scope, { column }, [slot, ...angle], own, neighbour) {
-      const [head, at] = headOf(scope, write.rows.keyWidth, column);
+      const [head, at] = headOf(scope.k, column, write.rows.keyWidth);
       storeInCache(scope, write, { slot, head, at }, turnedAt(scope, write, at, { own, neighbour, angle }));
     },
   };
@@ -66,9 +46,9 @@ function keysWriter(write: CacheWrite, args: NamedArguments): ResultWriter<reado
 function valuesWriter(write: CacheWrite, args: NamedArguments): ResultWriter<readonly [slot: U32]> {
   return {
     args,
-    prepare: (scope, place) => [slotOf(scope, place)],
+    prepare: ({ k }, { row }) => [slotOf(k, row)],
     store(scope, { column }, [slot], own) {
-      const [head, at] = headOf(scope, write.rows.valueWidth, column);
+      const [head, at] = headOf(scope.k, column, write.rows.valueWidth);
       storeInCache(scope, write, { slot, head, at: scope.k.add(at, write.rows.keyWidth) }, own);
     },
   };
@@ -79,7 +59,7 @@ function queriesWriter(write: CacheWrite, args: NamedArguments): ResultWriter<An
     args,
     prepare: (scope, place) => anglesOf(scope, write, place),
     store(scope, { column, index }, angle, own, neighbour) {
-      const [, at] = headOf(scope, write.rotation.width, column);
+      const [, at] = headOf(scope.k, column, write.rotation.width);
       scope.k.store("rotated", index, turnedAt(scope, write, at, { own, neighbour, angle }));
     },
   };
@@ -87,12 +67,8 @@ function queriesWriter(write: CacheWrite, args: NamedArguments): ResultWriter<An
 
 type AngleValues = readonly [sin: F32, cos: F32];
 
-/** The angle by which an element is turned; of elements that are not, that of any pair. */
-function anglesOf(scope: Scope, { rotation }: CacheWrite, { row, column }: ResultPlace): AngleValues {
-  const { k } = scope;
-  const { width, dims } = rotation;
-  const pair = k.shiftRight(k.remainder(column, width), 1);
-  const { sin, cos }: Angle = angleAt(k, rotation, width === dims ? pair : k.min(pair, dims / 2 - 1), row);
+function anglesOf({ k }: Scope, { rotation }: CacheWrite, { row, column }: ResultPlace): AngleValues {
+  const { sin, cos } = elementAngle(k, rotation, k.remainder(column, rotation.width), row);
   return [sin, cos];
 }
 
@@ -106,16 +82,6 @@ function turnedAt(
   const isSecond = k.compare("eq", k.and(at, 1), 1);
   const value = turned(k, { own, other: neighbour(), isSecond }, { sin, cos });
   return width === dims ? value : k.select(k.compare("lt", at, dims), value, own);
-}
-
-/** As unsigned, a negative slot is beyond the cache, too. */
-function slotOf({ k }: Scope, { row }: ResultPlace): U32 {
-  return k.bitcast("u32", k.loadInteger("slots", row));
-}
-
-/** The head of a column, and its place in the head. */
-function headOf({ k }: Scope, width: number, column: U32): readonly [head: U32, at: U32] {
-  return [k.quotient(column, width), k.remainder(column, width)];
 }
 
 /** Stores element `at` of a head's keys and values. Tokens whose slot is not in the cache are not written. */

@@ -5,7 +5,7 @@ import { unitMatrix, unitRows } from "../../weights/unitFormat.ts";
 import { bucketElements, fixed, input, type KernelCall, type Launch, launch, output, type Scope } from "../shared/kernel.ts";
 import { allocateStaging } from "./activations.ts";
 import { earlySlots, overHalfOfShared, placeOfThread, type Shape, shapeOf, threads } from "./fewRows.ts";
-import { UnitRing } from "./ring.ts";
+import { ringOf } from "./ring.ts";
 import { partialBytes, Rounds, warps } from "./rounds.ts";
 import { stageRow, storedPieces } from "./rowStaging.ts";
 import { type ItemRange, itemsOf, UnitCursor, type UnitResult, weightName } from "./segments.ts";
@@ -18,9 +18,9 @@ export function expertLaunches(call: KernelCall, { activations }: ParamsOf<"moeM
   const [, experts, ids] = tupleOf(call.inputs as readonly TensorSpec[], 3);
   const rows = bucketElements(call, ids.shape);
   const result = expertResult(call, experts);
-  if (result === undefined || activations !== "half" || call.gpu.target === "sm_80" || rows === 0) return undefined;
-  const blocks = Math.max(1, Math.floor(call.gpu.multiprocessors / rows));
-  const shape = shapeOf(blocks, fixed(experts.shape.at(-1)), { rows: 1, columns: 1 }, [result]);
+  if (result === undefined || activations !== "half" || rows === 0) return undefined;
+  const multiprocessors = Math.max(1, Math.floor(call.gpu.multiprocessors / rows));
+  const shape = shapeOf({ ...call.gpu, multiprocessors }, fixed(experts.shape.at(-1)), { rows: 1, columns: 1 }, [result]);
   return shape && [expertRows(call, shape, rows)];
 }
 
@@ -50,14 +50,14 @@ function expertRows(call: KernelCall, shape: Shape, rows: number): Launch {
       const { place, warp } = placeOfThread(k, work);
       const firstCopy = k.mul(expert, work.items * work.copies);
       const cursor = new UnitCursor(k, work, { items, warp, warps, firstCopy });
-      const ring = new UnitRing(k, cursor, { depth, early: earlySlots(shape), slotBytes, warp, warps });
+      const ring = ringOf(k, call.gpu, cursor, { depth, early: earlySlots(call.gpu, shape), slotBytes, warp, warps });
       const staged = allocateStaging(k, staging);
       const partials = k.sharedMemory("f32", (work.roundItems * work.products * partialBytes(1)) / 4);
       const rounds = new Rounds(scope, { work, staging }, { lane: place, warp, items, firstRow: row, ring, staged, partials });
       const source = x.shape.length === 3 ? row : k.quotient(row, fixed(ids.shape[1]));
       stageRow(k, staging, storedPieces(k, "a", staging, source), { staged, meanwhile: () => ring.fill() });
       k.sync();
-      k.reserveShared(overHalfOfShared);
+      k.reserveShared(overHalfOfShared(call.gpu));
       rounds.run();
     };
     k.ifUniform(isBelow(k, row, productOf(k, scope.extents(ids.shape))), () => {

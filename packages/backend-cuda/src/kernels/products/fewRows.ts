@@ -9,6 +9,7 @@ import {
   type U32,
 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
+import { type Gpu, hasBulkCopies, lanes } from "../shared/gpu.ts";
 import {
   type Argument,
   argumentsOf,
@@ -21,10 +22,9 @@ import {
   type Parameter,
   waitForEarlier,
 } from "../shared/kernel.ts";
-import { lanes } from "../shared/product.ts";
 import { allocateStaging, normedRow, type StagingPlan, stagedBytes, stageRows, storedRow } from "./activations.ts";
 import type { ResultWriter } from "./resultWriter.ts";
-import { UnitRing } from "./ring.ts";
+import { ringOf } from "./ring.ts";
 import { partialBytes, Rounds, warps } from "./rounds.ts";
 import { earlyWeights, normedPieces, stageRow, storedPieces } from "./rowStaging.ts";
 import { formatsOf, itemsOf, kindsOf, UnitCursor, type UnitResult, type Work, weightName, workOf } from "./segments.ts";
@@ -36,9 +36,26 @@ export const threads: number = warps * lanes;
 /** Rows of activations that a block stages, from the most. More rows take more blocks, which read the weights again. */
 const columnCounts = [16, 8, 4, 2];
 
-/** Slots of a warp's ring. */
-const maxDepth = 8;
-const minDepth = 2;
+/** Most slots of a warp's ring. With more, copies delay what later launches read first. */
+const maxDepth = 3;
+
+/** How a block uses its shared memory. */
+interface Spending {
+  /** Bytes for the partial sums of a round of items. */
+  readonly roundBytes: number;
+  /** Most units of a copy. */
+  readonly together: number;
+  /** Fewest slots of a warp's ring. */
+  readonly minDepth: number;
+}
+
+/** The first spending that fits is taken. The others are for devices whose blocks have less memory than an H100's. */
+const spendings: readonly Spending[] = [
+  { roundBytes: 16 * 1024, together: 4, minDepth: 2 },
+  { roundBytes: 8 * 1024, together: 2, minDepth: 2 },
+  { roundBytes: 4 * 1024, together: 1, minDepth: 2 },
+  { roundBytes: 4 * 1024, together: 1, minDepth: 1 },
+];
 
 /**
  * Most and fewest bytes of a block's copies that are under way before the activations are read: they keep the memory busy. Loads wait behind
@@ -53,15 +70,18 @@ const maxUnderWay = 92 * 1024;
 /** A block that copies no more starts all copies before the activations are read, and lets the next launch start first of all. */
 const fewBytes = 64 * 1024;
 
-/** Bytes for the partial sums of a round of items. */
-const roundBytes = 16 * 1024;
+/** Bytes of shared memory for activations, partial sums and rings: the rest is for barriers, norms and alignment. */
+function roomOf(gpu: Gpu): number {
+  return hasBulkCopies(gpu) ? 224 * 1024 - 8 * warps * maxDepth - 1536 : gpu.sharedBytes - 384;
+}
 
 /**
- * Most and least shared memory of a block. With the least, a second block does not fit: blocks that start while an earlier launch still has some
- * multiprocessors would otherwise share the others in pairs.
+ * Least shared memory of a block. A second block does not fit: blocks that start while an earlier launch still has some multiprocessors would
+ * otherwise share the others in pairs.
  */
-const allOfShared = 224 * 1024;
-export const overHalfOfShared: number = 116 * 1024;
+export function overHalfOfShared({ sharedBytes }: Gpu): number {
+  return (sharedBytes + 5 * 1024) / 2;
+}
 
 /** The sizes of a launch. */
 export interface Shape {
@@ -92,16 +112,18 @@ export interface UnitProducts {
  * has more rows than a block stages.
  */
 export function fewRowsLaunches(call: KernelCall, products: UnitProducts): readonly Launch[] | undefined {
-  const { depth, results, norm, writers } = products;
+  return fewRowsShapes(call, products)?.map((shape, i) => fewRows(call, shape, products, i === 0));
+}
+
+/** The sizes of the launches for each kind of results; undefined if {@link fewRowsLaunches} has none. */
+export function fewRowsShapes(call: KernelCall, { depth, results, norm, writers }: UnitProducts): readonly Shape[] | undefined {
   const rows = bucketElements(call, elementAt(results, 0).shape.slice(0, -1));
-  if (call.gpu.target === "sm_80" || rows === 0) return undefined;
-  const kinds = kindsOf(call, results, writers);
-  if (kinds === undefined) return undefined;
-  const shapes = kinds.map((each) => {
-    const fitting = columnsOf(rows).map((columns) => shapeOf(call.gpu.multiprocessors, depth, { rows, columns }, each));
+  const kinds = rows === 0 ? undefined : kindsOf(call, results, writers);
+  const shapes = kinds?.map((each) => {
+    const fitting = columnsOf(rows).map((columns) => shapeOf(call.gpu, depth, { rows, columns }, each));
     return fitting.find((shape) => shape !== undefined && (norm === undefined || shape.rowGroups === 1));
   });
-  return shapes.every((shape) => shape !== undefined) ? shapes.map((shape, i) => fewRows(call, shape, products, i === 0)) : undefined;
+  return shapes?.every((shape) => shape !== undefined) ? shapes : undefined;
 }
 
 /** Numbers of rows that a block may stage, from the most: 1, or even numbers because a lane has results of two neighbouring rows. */
@@ -111,15 +133,31 @@ function columnsOf(rows: number): readonly number[] {
   return [...new Set(columnCounts.map((count) => Math.min(count, even)))];
 }
 
-/** The sizes of a launch for rows of activations of which a block stages `columns`; undefined if they do not fit into shared memory. */
-export function shapeOf(
-  multiprocessors: number,
+interface RowCounts {
+  readonly rows: number;
+  /** Rows that a block stages. */
+  readonly columns: number;
+}
+
+/** The sizes of a launch; undefined if they do not fit into shared memory. */
+export function shapeOf(gpu: Gpu, depth: number, counts: RowCounts, results: readonly UnitResult[]): Shape | undefined {
+  const fitting = hasBulkCopies(gpu) ? spendings.slice(0, 1) : spendings;
+  for (const spending of fitting) {
+    const shape = shapeWith(gpu, depth, counts, results, spending);
+    if (shape !== undefined) return shape;
+  }
+  return undefined;
+}
+
+function shapeWith(
+  gpu: Gpu,
   depth: number,
-  { rows, columns }: { readonly rows: number; readonly columns: number },
+  { rows, columns }: RowCounts,
   results: readonly UnitResult[],
+  { roundBytes, together, minDepth }: Spending,
 ): Shape | undefined {
   const sumBytes = partialBytes(columns);
-  const work = workOf(results, multiprocessors, { roundBytes, sumBytes, isRow: columns === 1 });
+  const work = workOf(results, gpu.multiprocessors, { roundBytes, sumBytes, together: columns === 1 ? together : 1 });
   const formats = formatsOf(work);
   const format = elementAt(formats, 0);
   const staging: StagingPlan = {
@@ -131,18 +169,20 @@ export function shapeOf(
   };
   const perBlock = Math.ceil(work.items / work.blocks);
   const slotBytes = work.together * Math.max(...formats.map(({ bytes }) => bytes));
-  const fixedBytes = stagedBytes(staging) + work.roundItems * work.products * sumBytes + 8 * warps * maxDepth + 1024;
+  const fixedBytes = stagedBytes(staging) + work.roundItems * work.products * sumBytes;
   const perWarp = Math.ceil((perBlock * work.products * work.copies) / warps);
-  const slots = Math.min(maxDepth, perWarp, Math.floor((allOfShared - fixedBytes) / (warps * slotBytes)));
+  const slots = Math.min(maxDepth, perWarp, Math.floor((roomOf(gpu) - fixedBytes) / (warps * slotBytes)));
   if (slots < Math.min(minDepth, perWarp)) return undefined;
   return { rowGroups: Math.ceil(rows / columns), staging, work, depth: slots, slotBytes };
 }
 
 /** Slots of a warp that are filled before the activations are read. */
-export function earlySlots(shape: Shape): number {
+export function earlySlots(gpu: Gpu, shape: Shape): number {
   const { depth, slotBytes, staging } = shape;
   const copied = copiedBytes(shape);
   if (copied <= fewBytes) return depth;
+  // Without bulk copies, memory is slow enough for one slot per warp to keep it busy.
+  if (!hasBulkCopies(gpu)) return 1;
   const most = Math.min(maxEarlyBytes, maxUnderWay - 4 * staging.depth);
   return Math.max(1, Math.floor(Math.min(most, Math.max(minEarlyBytes, copied / 3)) / (warps * slotBytes)));
 }
@@ -192,7 +232,8 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
       const weights = readsEarly ? earlyWeights(scope, staging) : [];
       const items = itemsOf(k, work, block);
       const cursor = new UnitCursor(k, work, { items, warp, warps });
-      const ring = new UnitRing(k, cursor, { depth, early: earlySlots(shape), slotBytes, warp, warps });
+      const sizes = { depth, early: earlySlots(call.gpu, shape), slotBytes, warp, warps, areReadOnce: isAlone };
+      const ring = ringOf(k, call.gpu, cursor, sizes);
       // Copies of weights are under way while earlier launches end.
       wait();
       const staged = allocateStaging(k, staging);
@@ -214,7 +255,7 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
       k.sync();
       // Blocks of the next launch that started before would only take time from this one, for whose end they wait.
       if (!hasFewBytes) startNext();
-      k.reserveShared(overHalfOfShared);
+      k.reserveShared(overHalfOfShared(call.gpu));
       rounds.run();
     };
     // Copies do not wait for the number of rows where there is one group of them.

@@ -1,6 +1,6 @@
 import { type Projections, projectionPartsOf } from "@centella/gpu-kernels";
-import { isStaged } from "../matmul.ts";
 import { bucketElements, fixed, type KernelCall, type Launch } from "../shared/kernel.ts";
+import { isStaged } from "../shared/normedRows.ts";
 import { cacheWriters } from "./cacheWriters.ts";
 import { fewRowsLaunches } from "./fewRows.ts";
 import { mixedSizes } from "./mixedInput/mixedInput.ts";
@@ -12,13 +12,13 @@ import { mixedSizes } from "./mixedInput/mixedInput.ts";
 export function projectionLaunches(call: KernelCall, projections: Projections): readonly Launch[] | undefined {
   const parts = projectionPartsOf(call.inputs, projections);
   if (parts === undefined) return undefined;
-  const { norm, siblings, write, written, turnedQueries } = parts;
+  const { norm, siblings } = parts;
   const { a, results } = siblings;
   const { products } = projections;
   if (!isStaged(siblings, bucketElements(call, a.shape.slice(0, -1)))) return undefined;
   // Several rows are normed and multiplied faster by launches of their own.
   if (mixedSizes({ ...call, output: products.output }, results) !== undefined) return undefined;
-  const writers = cacheWriters(call, write, written, { firstInput: products.inputs, queries: turnedQueries });
+  const writers = cacheWriters(call, parts);
   if (writers === undefined) return undefined;
   const own = { ...call, output: products.output };
   return fewRowsLaunches(own, { depth: fixed(a.shape.at(-1)), results, writers, ...(norm && { norm }) });

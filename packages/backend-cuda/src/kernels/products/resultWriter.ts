@@ -11,7 +11,7 @@ export interface ResultPlace {
 }
 
 /** Values that a thread keeps in registers. */
-export type Prepared = readonly Value<NumberType>[];
+type Prepared = readonly Value<NumberType>[];
 
 /** Stores the elements of a product elsewhere than in a tensor of their own. */
 export interface ResultWriter<P extends Prepared = Prepared> {

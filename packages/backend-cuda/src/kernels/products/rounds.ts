@@ -3,11 +3,12 @@ import { type F32, isBelow, type NumberType, product as productOf, type U32 } fr
 import type { Shared } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
+import { oneOf } from "../shared/branches.ts";
 import { fixed, type Scope } from "../shared/kernel.ts";
 import type { StagedActivations, StagingPlan } from "./activations.ts";
 import { EarlyLoads, keptOf } from "./earlyLoads.ts";
 import type { ResultPlace } from "./resultWriter.ts";
-import type { UnitRing } from "./ring.ts";
+import type { Ring } from "./ring.ts";
 import { RowTile } from "./rowTile.ts";
 import { formatsOf, type ItemRange, inResultOf, type UnitResult, type Work } from "./segments.ts";
 import { type ColumnTile, Tile, tileColumns } from "./tile.ts";
@@ -33,7 +34,7 @@ interface Parts {
   readonly warp: U32;
   readonly items: ItemRange;
   readonly firstRow: U32;
-  readonly ring: UnitRing;
+  readonly ring: Ring;
   readonly staged: StagedActivations;
   /** Memory for a round's partial sums. */
   readonly partials: Shared<"f32">;
@@ -148,12 +149,7 @@ export class Rounds {
     }
     const number = k.variable("u32", 0);
     inResultOf(k, work, item, ({ products }) => number.set(formats.indexOf(elementAt(products, product).units.format)));
-    const from = (index: number): void => {
-      const run = (): void => body(elementAt(formats, index));
-      if (index === formats.length - 1) run();
-      else k.if(k.compare("eq", number.get(), index), run, () => from(index + 1));
-    };
-    from(0);
+    oneOf(k, number, formats, body);
   }
 
   /** Multiplies the warp's units of a segment. */

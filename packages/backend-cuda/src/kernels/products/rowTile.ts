@@ -77,11 +77,11 @@ export class RowTile implements ColumnTile {
     const { k } = this.#scope;
     const { groupSize } = format;
     const right = this.#right(groupSize, unit, half);
-    const [a, b] = offsets as readonly [F32, F32];
     const chunks = groupSize / 16;
-    let kept: readonly F32[] | undefined;
+    const zero = k.constant("f32", 0);
+    let kept: readonly F32[] = [];
     const productOf = (group: number): SumFragment => {
-      let sum: SumFragment = [a, b, a, b];
+      let sum: SumFragment = [zero, zero, zero, zero];
       for (let chunk = 0; chunk < chunks; chunk++) {
         const left = loaded.fragment(chunks * (columnGroups * half + group) + chunk);
         sum = k.multiplyMatrices(halfType(format), left, elementAt(right, chunk), sum);
@@ -91,9 +91,10 @@ export class RowTile implements ColumnTile {
     for (const [pair, hasPair] of this.#hasPair.entries()) {
       const [first, second] = [productOf(2 * pair), productOf(2 * pair + 1)];
       const own = [first[0], second[1], first[2], second[3]];
-      kept = kept?.map((old, i) => k.select(hasPair, elementAt(own, i), old)) ?? own;
+      kept = pair === 0 ? own : kept.map((old, i) => k.select(hasPair, elementAt(own, i), old));
     }
-    return kept ?? [];
+    // Products that start with the offsets in place of zeros take copies of them: they overwrite the registers of their summands.
+    return kept.map((value, i) => k.add(value, elementAt(offsets, i % laneGroups)));
   }
 
   /** The row's part in eight groups, chunk by chunk. */

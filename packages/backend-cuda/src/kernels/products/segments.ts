@@ -1,15 +1,16 @@
 import { elementAt } from "@centella/core/backend";
-import { isBelow, type SiblingProduct, type SiblingResult, type U32 } from "@centella/gpu-kernels";
+import type { SiblingProduct, SiblingResult, U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Global, Reg } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { isPlain, type UnitFormat, type UnitMatrix, unitRows } from "../../weights/unitFormat.ts";
+import { oneOf, rangeOf } from "../shared/branches.ts";
 import type { KernelCall } from "../shared/kernel.ts";
 import type { ResultWriter } from "./resultWriter.ts";
 import { halfType } from "./tile.ts";
 
 /** A product with a weight in units. */
-export interface UnitProduct {
+interface UnitProduct {
   readonly product: SiblingProduct;
   readonly units: UnitMatrix;
 }
@@ -74,18 +75,25 @@ export interface Work {
   readonly roundItems: number;
 }
 
-/** The work of some results, in rounds of at most `roundBytes` of partial sums, of which an item's product has `sumBytes`. */
-export function workOf(
-  results: readonly UnitResult[],
-  multiprocessors: number,
-  { roundBytes, sumBytes, isRow }: { readonly roundBytes: number; readonly sumBytes: number; readonly isRow: boolean },
-): Work {
+interface WorkLimits {
+  /** Most bytes of partial sums of a round, if an item has no more. */
+  readonly roundBytes: number;
+  /** Bytes of the partial sums of an item's product. */
+  readonly sumBytes: number;
+  /** Most units that one copy brings. */
+  readonly together: number;
+}
+
+/** The work of some results. */
+export function workOf(results: readonly UnitResult[], multiprocessors: number, limits: WorkLimits): Work {
+  const { roundBytes, sumBytes } = limits;
   const items = results.reduce((sum, result) => sum + tilesOf(result), 0);
   const { products } = elementAt(results, 0);
   const blocks = Math.min(items, multiprocessors);
   const { units } = elementAt(products, 0).units;
-  const counts = isRow ? formatsOf({ results }).map((format) => most(format)) : [];
-  const together = counts[0]?.find((count) => units % count === 0 && counts.every((each) => each.includes(count))) ?? 1;
+  const counts = formatsOf({ results }).map((format) => togethersOf(format));
+  const isFit = (count: number): boolean => count <= limits.together && units % count === 0 && counts.every((each) => each.includes(count));
+  const together = counts[0]?.find(isFit) ?? 1;
   return {
     results,
     together,
@@ -98,7 +106,7 @@ export function workOf(
 }
 
 /** Numbers of units that a warp may multiply together, from the most: as many as its registers hold well. */
-function most(format: UnitFormat): readonly number[] {
+function togethersOf(format: UnitFormat): readonly number[] {
   const { planes } = format;
   if (isPlain(format)) return [4, 2];
   return planes[0]?.bits === 4 && planes[1]?.bits !== 2 ? [2] : [];
@@ -140,14 +148,15 @@ export function inResultOf(
   item: U32,
   body: (result: UnitResult, index: number, place: { readonly tile: U32; readonly end: number }) => void,
 ): void {
-  const from = (index: number, first: number): void => {
-    const result = elementAt(results, index);
-    const end = first + tilesOf(result);
-    const run = (): void => body(result, index, { tile: first === 0 ? item : k.sub(item, first), end });
-    if (index === results.length - 1) run();
-    else k.if(isBelow(k, item, end), run, () => from(index + 1, end));
-  };
-  from(0, 0);
+  let total = 0;
+  const ends = results.map((result) => {
+    total += tilesOf(result);
+    return total;
+  });
+  rangeOf(k, item, ends, (index) => {
+    const first = ends[index - 1];
+    body(elementAt(results, index), index, { tile: first === undefined ? item : k.sub(item, first), end: elementAt(ends, index) });
+  });
 }
 
 /** Enumerates the copies of a warp in all rounds of its block: runs of units that are equally far apart. */
@@ -242,16 +251,12 @@ export class UnitCursor {
     const k = this.#k;
     const copy = this.#firstCopy === undefined ? within : k.add(within, this.#firstCopy);
     const product = this.#product.get();
-    const from = (number: number): void => {
-      const at = (): void => {
-        const bytes = elementAt(products, number).units.format.bytes * this.#work.together;
-        this.#address.set(addressOf(k.atBytes(k.pointer(weightName(index, number), "u32"), copy, bytes)));
-        if (typeof this.#bytes !== "number") this.#bytes.set(bytes);
-      };
-      if (number === products.length - 1) at();
-      else k.if(k.compare("eq", product, number), at, () => from(number + 1));
+    const start = ({ units }: UnitProduct, number: number): void => {
+      const bytes = units.format.bytes * this.#work.together;
+      this.#address.set(addressOf(k.atBytes(k.pointer(weightName(index, number), "u32"), copy, bytes)));
+      if (typeof this.#bytes !== "number") this.#bytes.set(bytes);
     };
-    from(0);
+    oneOf(k, product, products, start);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Shared } from "../../ptx/types.ts";
 import { loadLaneHalves, quadOffset } from "../../weights/halfRows.ts";
 import { scalesOfWord, shifted, times } from "../../weights/scales.ts";
 import { type CodePlane, isPlain, placeOf, type UnitFormat } from "../../weights/unitFormat.ts";
-import { lanes } from "../shared/product.ts";
+import { lanes } from "../shared/gpu.ts";
 import { levelBias, levelReader } from "./levels.ts";
 
 /** A lane's place in its warp: `lane = 4 * row + part`. */
@@ -29,7 +29,7 @@ export function laneOf(k: PtxBuilder, thread: U32, formats: readonly UnitFormat[
  * Offsets of codes before they are scaled. Codes are the last bits of f16 numbers of a larger power of two. The first two of each four
  * weights have the offset `low` and the remaining two `high`; both include the code's zero.
  */
-export interface CodeOffsets {
+interface CodeOffsets {
   readonly low: number;
   readonly high: number;
 }
@@ -37,7 +37,7 @@ export interface CodeOffsets {
 /** Numbers of the rows of a lane: row g and row g + 8. */
 export type PerRow = readonly [F32, F32];
 
-/** The same as pairs of equal f16. */
+/** Pairs of f16 for the rows of a lane. */
 export type PairPerRow = readonly [U32, U32];
 
 /** A lane's part of a unit in registers. */
@@ -47,9 +47,9 @@ export interface LoadedUnit {
   /** Factor and summand of a group's weights; in steps of {@link steps} if the unit has them. */
   scale(group: number): PerRow;
   readonly minimum: ((group: number) => PerRow) | undefined;
-  /** The scales and minima that are whole numbers, as pairs: some units with {@link steps} have them. */
-  readonly wholeScale?: (group: number) => PairPerRow;
-  readonly wholeMinimum?: (group: number) => PairPerRow;
+  /** Scales and minima that are whole numbers, those of groups `2 pair` and `2 pair + 1`: some units with {@link steps} have them. */
+  readonly wholeScales?: (pair: number) => PairPerRow;
+  readonly wholeMinima?: (pair: number) => PairPerRow;
   /** Factor of all scales and of all minima. */
   readonly steps: { readonly scale: PerRow; readonly minimum: PerRow | undefined } | undefined;
 }
@@ -163,7 +163,7 @@ function loadScales(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">, row:
       if (scales.d === undefined) return { scale, minimum: undefined, steps: undefined };
       const d = k.halfPair(k.ld("u32", rowAt(scales.d, 1)));
       const steps = { scale: both((which) => times(k, d[which], scales.factor)), minimum: undefined };
-      return { scale, minimum: undefined, steps, ...(scales.floats === undefined && { wholeScale: pairsOf(k, bytes, scales.zero) }) };
+      return { scale, minimum: undefined, steps, ...(scales.floats === undefined && { wholeScales: pairsOf(k, bytes, scales.zero) }) };
     }
     case "nibbles": {
       const from = rowAt(scales.scales, 4);
@@ -198,11 +198,11 @@ function wholeNumbers(k: PtxBuilder, [scales, minima]: readonly [ByteRows, ByteR
     (bytes: ByteRows): LoadedUnit["scale"] =>
     (group) =>
       both((which) => k.byteToFloat(elementAt(bytes[which], group >> 2), group & 3));
-  return { scale: floatsOf(scales), minimum: floatsOf(minima), wholeScale: pairsOf(k, scales, 0), wholeMinimum: pairsOf(k, minima, 0) };
+  return { scale: floatsOf(scales), minimum: floatsOf(minima), wholeScales: pairsOf(k, scales, 0), wholeMinima: pairsOf(k, minima, 0) };
 }
 
-function pairsOf(k: PtxBuilder, bytes: ByteRows, zero: number): (group: number) => PairPerRow {
-  return (group) => both((which) => k.byteToPair(elementAt(bytes[which], group >> 2), group & 3, zero));
+function pairsOf(k: PtxBuilder, bytes: ByteRows, zero: number): (pair: number) => PairPerRow {
+  return (pair) => both((which) => k.bytesToPair(elementAt(bytes[which], pair >> 1), 2 * (pair & 1), zero));
 }
 
 /** Rows g and g + 8 of a lane. */

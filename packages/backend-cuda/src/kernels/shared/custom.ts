@@ -42,6 +42,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
           grid,
           block,
           sharedBytes,
+          isCustom: true,
           isDependent: false,
           readsOutputs: true,
           args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }],

@@ -1,6 +1,14 @@
 import type { DeviceProperties } from "../../device/driver.ts";
 import type { Target } from "../../ptx/text.ts";
 
+/** Lanes of a warp. */
+export const lanes = 32;
+
+/** Threads and warps of a warpgroup, and rows of the left matrix of its products. */
+export const warpgroupLanes: number = 4 * lanes;
+export const warpgroupWarps: number = warpgroupLanes / lanes;
+export const warpgroupRows = 64;
+
 /** What the kernels of a device may use. */
 export interface Gpu {
   readonly target: Target;
@@ -21,6 +29,11 @@ export const hopper: Gpu = {
   sharedBytes: hopperShared,
   dependentLaunch: true,
 };
+
+/** Whether one thread can start a copy of any size to shared memory. Without bulk copies, each thread copies 16 bytes at a time. */
+export function hasBulkCopies({ target }: Gpu): boolean {
+  return target !== "sm_80";
+}
 
 /** The driver of CUDA 12.3, the first one whose graphs have dependencies that end early. */
 const dependentLaunchVersion = 12030;

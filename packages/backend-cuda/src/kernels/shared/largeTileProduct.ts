@@ -1,8 +1,9 @@
 import { elementAt, tupleOf } from "@centella/core/backend";
 import { type Extent, type F32, isBelow, plus, times, type U32, unflatten } from "@centella/gpu-kernels";
 import type { Shared } from "../../ptx/types.ts";
+import { lanes } from "./gpu.ts";
 import { bucketShape, isFixed, type KernelCall, type Launch, launch, type Scope } from "./kernel.ts";
-import { argsOf, batchElements, inBatch, lanes, type Matrices, nameOf, type Product } from "./product.ts";
+import { argsOf, batchElements, inBatch, type Matrices, nameOf, type Product } from "./product.ts";
 
 /** Rows and columns of a block's tile of the output. */
 const tile = 128;

@@ -10,12 +10,15 @@ import {
   stageNorm,
   type U32,
 } from "@centella/gpu-kernels";
+import { lanes } from "./gpu.ts";
 import { argumentsOf, bucketElements, defaultThreads, fixed, type KernelCall } from "./kernel.ts";
-import { lanes } from "./product.ts";
 import type { RowSource } from "./siblingProducts.ts";
 
+/** Most rows of `a` for which columns are computed for all rows at once; beyond, both operands are read in tiles. */
+export const maxVectorRows = 8;
+
 /** Most elements that a block norms: 32 KiB of shared memory. */
-export const maxStagedElements: number = 2 ** 13;
+const maxStagedElements = 2 ** 13;
 
 /** Blocks that keep a device busy. With more columns than these have warps, warps take several in turn and the norm is computed less often. */
 const enoughBlocks = 512;
@@ -23,6 +26,11 @@ const maxTurns = 8;
 
 /** Threads of the norm's own kernel: the sum of squares has the same order here. */
 const threads = defaultThreads;
+
+/** Whether products norm this number of rows themselves. */
+export function isStaged({ a, lefts }: Siblings, rows: number): boolean {
+  return rows <= maxVectorRows && rows * fixed(a.shape.at(-1)) <= maxStagedElements && lefts.length === 1;
+}
 
 /** Norms rows in each block's shared memory, where products read them. The first block stores the norm's extra output. */
 export function normedRows(call: KernelCall, norm: AnchoredCall, { a, lefts: [rounding], results }: Siblings): RowSource {

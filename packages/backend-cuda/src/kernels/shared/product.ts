@@ -18,6 +18,7 @@ import {
 import { isHalf } from "@centella/quant";
 import { warpSum } from "../../ptx/reduce.ts";
 import type { Var } from "../../ptx/writer.ts";
+import { lanes } from "./gpu.ts";
 import {
   type Argument,
   bucketElements,
@@ -62,7 +63,6 @@ export interface Matrices {
   storeVector(row: Extent, column: Extent, values: readonly F32[]): void;
 }
 
-export const lanes = 32;
 /** Columns per block of products with few rows. */
 export const vectorWarps = 4;
 

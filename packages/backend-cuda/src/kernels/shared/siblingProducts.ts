@@ -1,6 +1,7 @@
 import { elementAt } from "@centella/core/backend";
 import { type Extent, isBelow, offset, product, type SiblingProduct, type SiblingResult, type U32 } from "@centella/gpu-kernels";
 import { warpSum } from "../../ptx/reduce.ts";
+import { lanes } from "./gpu.ts";
 import {
   type Argument,
   bucketElements,
@@ -12,7 +13,7 @@ import {
   type NamedArguments,
   type Scope,
 } from "./kernel.ts";
-import { addProducts, lanes, type Matrices, vectorWarps } from "./product.ts";
+import { addProducts, type Matrices, vectorWarps } from "./product.ts";
 
 /** Reads the rows of the tensor `[..., k]` that a product multiplies. */
 type RowLoads = Pick<Matrices, "loadA" | "loadVectorA">;

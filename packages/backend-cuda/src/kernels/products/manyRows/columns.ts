@@ -1,7 +1,8 @@
 import { elementAt } from "@centella/core/backend";
-import { isBelow, type U32 } from "@centella/gpu-kernels";
+import type { U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
-import { tilePowerBytes } from "../../../weights/unitFormat.ts";
+import { hasTilePower } from "../../../weights/unitFormat.ts";
+import { rangeOf } from "../../shared/branches.ts";
 import type { Argument } from "../../shared/kernel.ts";
 import { type UnitResult, weightName } from "../segments.ts";
 
@@ -57,7 +58,7 @@ export function weightArgs(results: readonly UnitResult[]): readonly (readonly [
 
 /** Whether weights were multiplied by powers of two. */
 export function hasPowers({ results }: Columns): boolean {
-  return tilePowerBytes(elementAt(elementAt(results, 0).products, 0).units.format) > 0;
+  return hasTilePower(elementAt(elementAt(results, 0).products, 0).units.format);
 }
 
 /** Rows of the weights' panels: the columns of each product. */
@@ -76,11 +77,9 @@ export function inResultOfTile(
     const [from, to] = [elementAt(tiles, index), elementAt(tiles, index + 1)];
     return to > first && from < end ? [{ result, index, from, to }] : [];
   });
-  const run = (place: number): void => {
-    const { result, index, from, to } = elementAt(present, place);
-    const here = (): void => body(result, index, from === 0 ? tile : k.sub(tile, from));
-    if (place === present.length - 1) here();
-    else k.if(isBelow(k, tile, to), here, () => run(place + 1));
-  };
-  run(0);
+  const ends = present.map(({ to }) => to);
+  rangeOf(k, tile, ends, (place) => {
+    const { result, index, from } = elementAt(present, place);
+    body(result, index, from === 0 ? tile : k.sub(tile, from));
+  });
 }

@@ -4,14 +4,14 @@ import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Global, Shared } from "../../../ptx/types.ts";
 import type { Var } from "../../../ptx/writer.ts";
 import { pieceOffset, rowPlace } from "../../../weights/halfRows.ts";
-import { isPlain, tilePowerBytes, type UnitFormat, type UnitMatrix, unitRows } from "../../../weights/unitFormat.ts";
+import { hasTilePower, isPlain, type UnitFormat, type UnitMatrix, unitRows } from "../../../weights/unitFormat.ts";
+import { oneOf } from "../../shared/branches.ts";
+import { hasBulkCopies, lanes } from "../../shared/gpu.ts";
 import { type Argument, type KernelCall, type Launch, launch, type Parameter, waitForEarlier } from "../../shared/kernel.ts";
-import { lanes } from "../../shared/product.ts";
-import { UnitRing } from "../ring.ts";
+import { ringOf } from "../ring.ts";
 import { weightName } from "../segments.ts";
 import { both, codeOffsets, type Lane, type LoadedUnit, laneOf, loadUnit, type PerRow } from "../unitDecoder.ts";
 import { type Columns, inResultOfTile, panelRows, weightArgs } from "./columns.ts";
-import { CopiedUnits } from "./copiedUnits.ts";
 import { panelDepth, panelRowBytes, panelsOf } from "./panels.ts";
 import { tilePower } from "./tilePowers.ts";
 
@@ -44,10 +44,9 @@ export function decodeUnits(call: KernelCall, columns: Columns, panels: Paramete
     const warp = k.shiftRight(thread, 5);
     const first = k.mad(k.block(), warps, warp);
     const slotBytes = Math.max(...formats.map(({ bytes }) => bytes));
-    const isBulk = call.gpu.target !== "sm_80";
+    const isBulk = hasBulkCopies(call.gpu);
     const cursor = new DecodeCursor(k, work, first, blocks * warps);
-    const sizes = { depth: isBulk ? bulkDepth : pieceDepth, slotBytes, warp, warps };
-    const ring = isBulk ? new UnitRing(k, cursor, sizes) : new CopiedUnits(k, cursor, sizes);
+    const ring = ringOf(k, call.gpu, cursor, { depth: isBulk ? bulkDepth : pieceDepth, slotBytes, warp, warps });
     // Copies of weights are under way while earlier launches end, which may read the panels.
     waitForEarlier(scope, call);
     const stages = new PanelStages(k, place, warp, { count: elementAt(formats, 0).width / panelDepth, isBulk });
@@ -102,7 +101,7 @@ function inFormat(
   const [number, power] = [k.variable("u32", 0), k.variable("f32", 1)];
   inWeight(k, work, parts, (name, units, tile) => {
     if (formats.length > 1) number.set(formats.indexOf(units.format));
-    if (tilePowerBytes(units.format) > 0) power.set(tilePower(k, name, units, tile).factor());
+    if (hasTilePower(units.format)) power.set(tilePower(k, name, units, tile).factor());
   });
   oneOf(k, number.get(), formats, (format) => body(format, power.get()));
 }
@@ -118,16 +117,6 @@ function inWeight(
     const tile = k.min(k.mad(own, rowTiles, k.remainder(rowTile, rowTiles)), elementAt(products, 0).units.tiles - 1);
     oneOf(k, product, products, ({ units }, j) => body(weightName(index, j), units, tile));
   });
-}
-
-/** Runs `body` for item `number` of a list. */
-function oneOf<T>(k: PtxEmitter, number: U32, items: readonly T[], body: (item: T, index: number) => void): void {
-  const from = (index: number): void => {
-    const run = (): void => body(elementAt(items, index), index);
-    if (index === items.length - 1) run();
-    else k.if(k.compare("eq", number, index), run, () => from(index + 1));
-  };
-  from(0);
 }
 
 /** Finds the units that a warp takes. */

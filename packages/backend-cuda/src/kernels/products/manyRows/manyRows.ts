@@ -1,11 +1,11 @@
 import { elementAt } from "@centella/core/backend";
 import type { HalfType } from "../../../ptx/matrix.ts";
 import { isPlain, type UnitFormat, unitRows } from "../../../weights/unitFormat.ts";
-import type { Gpu } from "../../shared/gpu.ts";
+import { type Gpu, hasBulkCopies } from "../../shared/gpu.ts";
 import { bucketElements, input, type KernelCall, type Launch, type Parameter } from "../../shared/kernel.ts";
 import type { Scratch } from "../../shared/scratch.ts";
-import type { UnitProducts } from "../fewRows.ts";
-import { kindsOf, type UnitResult } from "../segments.ts";
+import { fewRowsShapes, type UnitProducts } from "../fewRows.ts";
+import { formatsOf, kindsOf, type UnitResult, type Work } from "../segments.ts";
 import { halfType } from "../tile.ts";
 import { type Columns, columnsOf, panelRows } from "./columns.ts";
 import { decodeUnits } from "./decodeUnits.ts";
@@ -21,11 +21,20 @@ import { readsUnits } from "./tileUnits.ts";
  */
 const minRows = 33;
 
-/** Where {@link fewRowsLaunches} has no kernels: rows beyond those that are multiplied one by one. */
-const minRowsOfEarlier = 9;
+/**
+ * The same for devices without bulk copies, whose blocks have less shared memory. There {@link fewRowsLaunches} must not read the weights more often
+ * than this: up to 16 rows in at most four groups, or in one group if weights need no decoding. Counts of instructions and of bytes chose
+ * these numbers. A group takes 3.0 instructions per weight of q4_K and reads 0.6 bytes. Here it is 11 instructions and 4.6 bytes, and tensor cores
+ * multiply 128 rows.
+ */
+const minRowsOfPieces = 17;
+const maxRowGroups = 4;
 
-function minRowsOf({ target }: Gpu): number {
-  return target === "sm_80" ? minRowsOfEarlier : minRows;
+/** Whether a run of so few rows is left to {@link fewRowsLaunches}. */
+function isForFewRows(call: KernelCall, products: UnitProducts, rows: number): boolean {
+  if (hasBulkCopies(call.gpu) || rows === 0) return rows < minRows;
+  const mostOf = (work: Work): number => (formatsOf(work).every(isPlain) ? 1 : maxRowGroups);
+  return rows < minRowsOfPieces && fewRowsShapes(call, products)?.every(({ rowGroups, work }) => rowGroups <= mostOf(work)) === true;
 }
 
 /** Numbers of products of a result that share a tile. */
@@ -54,7 +63,7 @@ export function manyRowsLaunches(
 ): readonly Launch[] | undefined {
   const lead = elementAt(results, 0).shape.slice(0, -1);
   const rows = bucketElements(call, lead);
-  const kinds = rows < minRowsOf(call.gpu) ? undefined : kindsOf(call, results);
+  const kinds = isForFewRows(call, { depth, results }, rows) ? undefined : kindsOf(call, results);
   if (kinds === undefined || !results.every(({ products }) => productCounts.includes(products.length))) return undefined;
   const rowTiles = Math.ceil(rows / tileRows);
   const allRows = tileRows * rowTiles;

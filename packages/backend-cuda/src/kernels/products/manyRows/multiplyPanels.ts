@@ -1,8 +1,8 @@
 import { type Extent, product as productOf, type U32 } from "@centella/gpu-kernels";
 import type { Global, Reg, Shared } from "../../../ptx/types.ts";
 import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
+import { lanes, warpgroupLanes } from "../../shared/gpu.ts";
 import { type KernelCall, type Launch, launch, type Scope, waitForEarlier } from "../../shared/kernel.ts";
-import { lanes } from "../../shared/product.ts";
 import type { UnitResult } from "../segments.ts";
 import { type Columns, panelRows, tileWidth } from "./columns.ts";
 import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
@@ -11,14 +11,13 @@ import { TileResults } from "./tileResults.ts";
 import { type PanelOperands, panelArgs, type Tiles, tilesOf } from "./tiles.ts";
 import { readsUnits, rowUnitBytes, TileUnits } from "./tileUnits.ts";
 
-const warpgroup = 128;
 /** Warpgroups that multiply, half of a tile's rows each. */
 const multipliers = 2;
 const ownRows: number = tileRows / multipliers;
 /** Rows of a warpgroup's sums that a warp has. */
 const warpRows = 16;
 /** With a warpgroup that starts copies. */
-const threads = (1 + multipliers) * warpgroup;
+const threads = (1 + multipliers) * warpgroupLanes;
 
 /** Shared memory for stages. */
 const ringBytes = 192 * 1024;
@@ -43,7 +42,7 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
     waitForEarlier(scope, call);
     const kernel = new PanelKernel(scope, columns, operands, { blocks, rows: productOf(k, scope.extents(lead)) });
     k.if(
-      k.compare("lt", k.thread(), warpgroup),
+      k.compare("lt", k.thread(), warpgroupLanes),
       () => kernel.copy(),
       () => kernel.multiply(),
     );
@@ -153,7 +152,7 @@ class PanelKernel {
     k.setRegisters("increase", multiplyRegisters);
     const sums = k.warpgroupSums(tileWidth(this.#columns));
     const place = this.#ring.place();
-    const first = k.mul(k.sub(k.shiftRight(k.thread(), Math.log2(warpgroup)), 1), ownRows);
+    const first = k.mul(k.sub(k.shiftRight(k.thread(), Math.log2(warpgroupLanes)), 1), ownRows);
     const warp = k.mul(k.and(k.shiftRight(k.thread(), 5), 3), warpRows);
     const own = { columns: this.#columns.perTile, get: (index: number) => sums.get(index) };
     this.#tiles.forEach(({ row, tile }) => {
@@ -168,7 +167,7 @@ class PanelKernel {
     const { k } = this.#scope;
     const { type, panels } = this.#operands;
     const previous = k.variable("u32", 0);
-    const isFirst = k.compare("eq", k.and(k.thread(), warpgroup - 1), 0);
+    const isFirst = k.compare("eq", k.and(k.thread(), warpgroupLanes - 1), 0);
     const left = k.mul(first, panelRowBytes);
     k.for(0, panels, 1, (panel) => {
       const { stage, number } = this.#ring.wait(place);

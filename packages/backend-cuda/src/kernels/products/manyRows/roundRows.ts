@@ -19,7 +19,7 @@ import { type ExpertSlots, rowOfSlot, slotArgs, slotCount } from "./expertSlots.
 import { panelDepth, panelRowBytes, tileRows, wholeTiles } from "./panels.ts";
 
 /** Rows of activations, and how they are rounded. */
-export interface RowsToRound {
+interface RowsToRound {
   /** Where rows `[..., depth]` are. */
   readonly from: Parameter;
   readonly lead: KernelCall["output"]["shape"];
@@ -103,8 +103,7 @@ export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRo
         const pairs = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
         store(place, pairs);
       });
-      const factor = scale?.inverse ?? k.constant("f32", 1);
-      k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
+      storeFactor(scale?.inverse ?? k.constant("f32", 1));
     };
     const lengths = { depth, padded: pieces * piece };
     const isKeeper = isFirst ? k.compare("ge", row, 0) : undefined;

@@ -1,8 +1,8 @@
 import { elementAt } from "@centella/core/backend";
 import { asValue, type Extent, type F32, isBelow, neighbourCount, type U32 } from "@centella/gpu-kernels";
 import { unitRows } from "../../../weights/unitFormat.ts";
+import { lanes } from "../../shared/gpu.ts";
 import { fixed, type Scope } from "../../shared/kernel.ts";
-import { lanes } from "../../shared/product.ts";
 import { type UnitResult, weightName } from "../segments.ts";
 import { type Columns, hasPowers, inResultOfTile } from "./columns.ts";
 import { rowOfSlot } from "./expertSlots.ts";
@@ -136,7 +136,7 @@ export class TileResults {
  * A lane's sums of rows g and g + 8 of 16: for each eight columns of each product, those of its two columns in row g, then in row g + 8. The products
  * follow each other.
  */
-export interface TileSums {
+interface TileSums {
   /** Columns of each product. */
   readonly columns: number;
   /** First one in the tile, a multiple of 16. Default: the tile's first. */

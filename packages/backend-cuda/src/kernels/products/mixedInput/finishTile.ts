@@ -2,17 +2,14 @@ import { asValue, type Extent, type F32, isBelow, type U32 } from "@centella/gpu
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Shared } from "../../../ptx/types.ts";
 import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
-import { tilePowerBytes, unitRows } from "../../../weights/unitFormat.ts";
+import { hasTilePower, unitRows } from "../../../weights/unitFormat.ts";
+import { lanes, warpgroupLanes } from "../../shared/gpu.ts";
 import { fixed, type Scope } from "../../shared/kernel.ts";
-import { lanes } from "../../shared/product.ts";
 import { inResultOfTile } from "../manyRows/columns.ts";
 import type { UnitResult } from "../segments.ts";
 import { finishPitch, finishRows, type MixedSizes, warpgroupTiles } from "./sizes.ts";
 import type { TilePart } from "./tileSplit.ts";
 import { type WarpPlace, warpgroupColumns } from "./unitSource.ts";
-
-/** Threads of a warpgroup. */
-const warpgroup = 128;
 
 /** Stores the results of tiles through their epilogues. */
 export class TileFinisher {
@@ -56,9 +53,9 @@ export class TileFinisher {
   /** The rows whose results a thread stores, from row `first` of activations on. Rows past the last one repeat it. */
   #lines(first: U32): readonly Line[] {
     const { k } = this.#scope;
-    const step = warpgroup / warpgroupColumns(this.#sizes);
+    const step = warpgroupLanes / warpgroupColumns(this.#sizes);
     const last = k.sub(asValue(k, this.#rows), 1);
-    const own = k.add(first, k.shiftRight(k.and(k.thread(), warpgroup - 1), Math.log2(warpgroup / step)));
+    const own = k.add(first, k.shiftRight(k.and(k.thread(), warpgroupLanes - 1), Math.log2(warpgroupLanes / step)));
     return Array.from({ length: finishRows / step }, (_, i) => {
       const line = k.add(own, i * step);
       const safe = k.min(line, last);
@@ -86,13 +83,13 @@ export class TileFinisher {
     const { columns, warpgroups } = this.#sizes;
     const wide = warpgroupColumns(this.#sizes);
     const n = fixed(result.shape.at(-1));
-    const thread = k.and(k.thread(), warpgroup - 1);
+    const thread = k.and(k.thread(), warpgroupLanes - 1);
     const within = k.and(thread, wide - 1);
     const column = k.add(k.mul(k.mad(own, warpgroups, this.#place.warpgroup), wide), within);
     const isWhole = n % columns.perTile === 0;
     const from = k.sharedAt("f32", this.#sums, k.mad(k.shiftRight(thread, Math.log2(wide)), finishPitch, within));
     const stores = lines.map(({ line, safe, factor }, i) => {
-      const down = (i * warpgroup) / wide;
+      const down = (i * warpgroupLanes) / wide;
       const terms = products.map((_, j) => k.mul(k.ld("f32", from, down * finishPitch + j * wide), factor));
       const at = k.mad(safe, n, isWhole ? column : k.min(column, n - 1));
       return { line, at, value: result.epilogue.apply(this.#scope, at, terms) };
@@ -105,7 +102,7 @@ export class TileFinisher {
 
   #sync(): void {
     const { k } = this.#scope;
-    k.syncSome(k.add(this.#place.warpgroup, 1), warpgroup);
+    k.syncSome(k.add(this.#place.warpgroup, 1), warpgroupLanes);
   }
 }
 
@@ -137,5 +134,5 @@ interface Line {
 }
 
 function hasPowers({ formats }: MixedSizes): boolean {
-  return formats.some((format) => tilePowerBytes(format) > 0);
+  return formats.some(hasTilePower);
 }

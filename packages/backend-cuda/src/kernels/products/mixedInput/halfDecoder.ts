@@ -45,24 +45,58 @@ function groupDecoder(k: PtxBuilder, format: UnitFormat, loaded: LoadedUnit, pow
         return below === undefined ? k.multiplyPairs(level, scale[row]) : k.fmaPairs(level, scale[row], below[row]);
       };
     };
+  return stepDecoder(k, { ...loaded, steps }, power, offsets);
+}
+
+/** What the weights of two groups are computed from: halves of words, the lower ones for the first group. */
+interface PairOfGroups {
+  readonly scale: PairPerRow;
+  readonly minimum: MinimumOfGroups | undefined;
+}
+
+interface MinimumOfGroups {
+  readonly below: PairPerRow;
+  /** The scale times the offset of the first two of four codes, and of the other two. */
+  readonly belowCode: readonly [PairPerRow, PairPerRow];
+}
+
+/** The same for units with steps. Numbers of two neighbouring groups are computed together. */
+function stepDecoder(
+  k: PtxBuilder,
+  loaded: LoadedUnit & { readonly steps: NonNullable<LoadedUnit["steps"]> },
+  power: F32,
+  offsets: PairPerRow,
+): (group: number) => CodesOfRow {
+  const { steps, wholeMinima } = loaded;
   const scaleStep = pairs(k, finiteProducts(k, steps.scale, power));
   const minimumStep = steps.minimum && pairs(k, finiteProducts(k, steps.minimum, power));
-  const wholeScale = loaded.wholeScale ?? ((group) => pairs(k, loaded.scale(group)));
-  return (group) => {
-    const scale = wholeScale(group);
-    const { wholeMinimum } = loaded;
-    if (minimumStep === undefined || wholeMinimum === undefined)
-      return (code, row, which) => k.multiplyPairs(k.multiplyPairs(k.addPairs(code, offsets[which]), scale[row]), scaleStep[row]);
-    const minimum = wholeMinimum(group);
-    const below = both((row) => k.multiplyPairs(minimum[row], minimumStep[row]));
+  const wholeScales = loaded.wholeScales ?? ((pair): PairPerRow => pairs(k, loaded.scale(2 * pair), loaded.scale(2 * pair + 1)));
+  const pairOf = (pair: number): PairOfGroups => {
+    const scale = wholeScales(pair);
+    if (minimumStep === undefined || wholeMinima === undefined) return { scale, minimum: undefined };
+    const whole = wholeMinima(pair);
+    const below = both((row) => k.multiplyPairs(whole[row], minimumStep[row]));
     // Exact: offsets are powers of two here, and scales have six bits at most.
-    const belowCode = both((row) => both((which) => k.multiplyPairs(scale[row], offsets[which])));
-    return (code, row, which) => k.fmaPairs(k.fmaPairs(code, scale[row], belowCode[row][which]), scaleStep[row], below[row]);
+    const belowCode = both((which) => both((row) => k.multiplyPairs(scale[row], offsets[which])));
+    return { scale, minimum: { below, belowCode } };
+  };
+  const known = new Map<number, PairOfGroups>();
+  return (group) => {
+    const found = known.get(group >> 1) ?? pairOf(group >> 1);
+    known.set(group >> 1, found);
+    const own = (words: PairPerRow): PairPerRow => both((row) => k.splatHalf(words[row], (group & 1) as 0 | 1));
+    const scale = own(found.scale);
+    if (found.minimum === undefined)
+      return (code, row, which) => k.multiplyPairs(k.multiplyPairs(k.addPairs(code, offsets[which]), scale[row]), scaleStep[row]);
+    const below = own(found.minimum.below);
+    const belowCode = mapTuple(found.minimum.belowCode, own);
+    return (code, row, which) => k.fmaPairs(k.fmaPairs(code, scale[row], belowCode[which][row]), scaleStep[row], below[row]);
   };
 }
 
-function pairs(k: PtxBuilder, values: PerRow): PairPerRow {
-  return both((row) => k.roundPair("f16", values[row], values[row]));
+/** Numbers as pairs, with those of another group or with themselves. */
+function pairs(k: PtxBuilder, low: PerRow, high: PerRow = low): PairPerRow {
+  return both((row) => k.roundPair("f16", low[row], high[row]));
 }
 
 function products(k: PtxBuilder, values: PerRow, factor: F32): PerRow {

@@ -4,7 +4,9 @@ import type { LeftFragment } from "../../../ptx/matrix.ts";
 import type { Shared } from "../../../ptx/types.ts";
 import type { MatrixDescriptor, WarpgroupSums } from "../../../ptx/warpgroup.ts";
 import type { Var } from "../../../ptx/writer.ts";
-import { isPlain, tilePowerBytes, type UnitFormat } from "../../../weights/unitFormat.ts";
+import { hasTilePower, isPlain, type UnitFormat } from "../../../weights/unitFormat.ts";
+import { oneOf } from "../../shared/branches.ts";
+import { warpgroupLanes } from "../../shared/gpu.ts";
 import {
   type Argument,
   epilogueArgs,
@@ -15,7 +17,6 @@ import {
   type Scope,
   waitForEarlier,
 } from "../../shared/kernel.ts";
-import { lanes } from "../../shared/product.ts";
 import { inResultOfTile, weightArgs } from "../manyRows/columns.ts";
 import { panelBytes, panelDepth, panelRowBytes } from "../manyRows/panels.ts";
 import { type RingPlace, StageRing } from "../manyRows/stageRing.ts";
@@ -35,8 +36,6 @@ import { inWarpTile, UnitSource, type WarpPlace, warpPlace } from "./unitSource.
 const chunksTogether = 2;
 const chunkDepth = 16;
 
-const warpgroupThreads = warpgroupTiles * lanes;
-
 /** Registers of the threads that copy, and of those that multiply, by the number of warpgroups: where there are not enough for all. */
 const registers: Readonly<Record<number, { readonly copy: number; readonly multiply: number }>> = {
   2: { copy: 32, multiply: 232 },
@@ -49,7 +48,7 @@ const registers: Readonly<Record<number, { readonly copy: number; readonly multi
  */
 const minLateRows = 64;
 
-export interface MixedPlaces {
+interface MixedPlaces {
   /** Activations in panels, whose numbers have the order of fragments, and the factors of their rows' results. */
   readonly a: Parameter;
   readonly factors: Parameter;
@@ -69,10 +68,10 @@ export function multiplyUnits(call: KernelCall, sizes: MixedSizes, places: Mixed
     ...weightArgs(columns.results),
     ...columns.results.flatMap(({ result }, i) => [[`y${i}`, result.y] as const, ...Object.entries(epilogueArgs(call, result.epilogue))]),
   ]);
-  const multipliers = warpgroups * warpgroupTiles * lanes;
+  const multipliers = warpgroups * warpgroupLanes;
   const types = [...new Set(sizes.formats.map(({ dtype }) => dtype))].join("_");
   const entry = `matmulMixed${perTile}_${types}`;
-  const options = { threads: multipliers + warpgroupThreads, blocks, args, waitsInBody: true, form: [sizes, columns] };
+  const options = { threads: multipliers + warpgroupLanes, blocks, args, waitsInBody: true, form: [sizes, columns] };
   return launch(call, entry, options, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
@@ -132,7 +131,7 @@ class MixedKernel {
     const { perTile, copyPanels, stagePanels } = this.#sizes;
     const bytes = panelBytes(perTile, 1);
     const allRows = k.mul(this.#rowTiles, perTile);
-    k.if(k.compare("eq", k.and(k.thread(), warpgroupThreads - 1), 0), () => {
+    k.if(k.compare("eq", k.and(k.thread(), warpgroupLanes - 1), 0), () => {
       const place = this.#ring.place();
       this.#forEachPart(({ rowTile, unit, count }) => {
         const firstRow = k.mul(rowTile, perTile);
@@ -201,7 +200,7 @@ class MixedKernel {
   #loadPower(power: Var<"f32">, item: U32, place: WarpPlace): void {
     const { k } = this.#scope;
     const { formats, columns } = this.#sizes;
-    if (formats.every((format) => tilePowerBytes(format) === 0)) return;
+    if (!formats.some(hasTilePower)) return;
     k.if(isBelow(k, item, this.#range.end), () => {
       const { column } = this.#split.at(item, this.#range.end);
       inResultOfTile(k, columns, column, (result, index, own) =>
@@ -219,12 +218,7 @@ class MixedKernel {
     const number = k.variable("u32", 0);
     if (formats.length > 1)
       inResultOfTile(k, columns, column, ({ products }) => number.set(formats.indexOf(elementAt(products, 0).units.format)));
-    const from = (i: number): void => {
-      const run = (): void => body(elementAt(formats, i));
-      if (i === formats.length - 1) run();
-      else k.if(k.compare("eq", number.get(), i), run, () => from(i + 1));
-    };
-    from(0);
+    oneOf(k, number, formats, body);
   }
 
   /** Multiplies a part of a tile. All products are over at the end. */
@@ -302,6 +296,6 @@ class MixedKernel {
   /** Hands a stage back. */
   #release(stage: U32): void {
     const { k } = this.#scope;
-    k.if(k.compare("eq", k.and(k.thread(), warpgroupThreads - 1), 0), () => this.#ring.release(stage));
+    k.if(k.compare("eq", k.and(k.thread(), warpgroupLanes - 1), 0), () => this.#ring.release(stage));
   }
 }

@@ -2,12 +2,10 @@ import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Global, Shared } from "../../../ptx/types.ts";
 import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
+import { warpgroupLanes, warpgroupRows } from "../../shared/gpu.ts";
 import { isShared } from "./chooseSplit.ts";
-import { type MixedSizes, warpgroupRows, warpgroupTiles } from "./sizes.ts";
+import { type MixedSizes, warpgroupTiles } from "./sizes.ts";
 import type { TilePart, TileSplit } from "./tileSplit.ts";
-
-/** Threads of a warpgroup. */
-const warpgroup = 128;
 
 /** Bytes of the sums of parts of tiles: at most a tile's last part and another one's first part of each block. */
 export function partialBytes(sizes: MixedSizes): number {
@@ -46,7 +44,7 @@ export class PartialSums {
         "f32",
         to,
         places.map((i) => sums.get(i)),
-        vector * 4 * warpgroup,
+        vector * 4 * warpgroupLanes,
       ),
     );
     this.#sync(number);
@@ -55,13 +53,13 @@ export class PartialSums {
     k.if(isLast, () => {
       const from = this.#slot(k.mad(first, 2, k.constant("u32", 1)), number);
       forEachVector(sums, (vector, places) => {
-        const values = k.ldVector("f32", from, vector * 4 * warpgroup);
+        const values = k.ldVector("f32", from, vector * 4 * warpgroupLanes);
         for (const [i, place] of places.entries()) sums.set(place, values[i] as F32);
       });
       k.for(k.add(first, 1), k.add(last, 1), 1, (block) => {
         const part = this.#slot(k.mul(block, 2), number);
         forEachVector(sums, (vector, places) => {
-          const values = k.ldVector("f32", part, vector * 4 * warpgroup);
+          const values = k.ldVector("f32", part, vector * 4 * warpgroupLanes);
           for (const [i, place] of places.entries()) sums.set(place, k.add(sums.get(place), values[i] as F32));
         });
       });
@@ -74,14 +72,14 @@ export class PartialSums {
     const k = this.#k;
     const { warpgroups, perTile } = this.#sizes;
     const from = k.atBytes(k.pointer("partials", "f32"), k.mad(slot, warpgroups, number), warpgroupRows * perTile * 4);
-    return k.at("f32", from, k.shiftLeft(k.and(k.thread(), warpgroup - 1), 2));
+    return k.at("f32", from, k.shiftLeft(k.and(k.thread(), warpgroupLanes - 1), 2));
   }
 
   /** Whether the warpgroup is the last of `count` to come here. The counter starts again at 0. */
   #isLast(place: U32, number: U32, count: U32): Bool {
     const k = this.#k;
     const found = k.sharedAt("u32", this.#found, k.mul(number, warpgroupTiles));
-    k.if(k.compare("eq", k.and(k.thread(), warpgroup - 1), 0), () => {
+    k.if(k.compare("eq", k.and(k.thread(), warpgroupLanes - 1), 0), () => {
       const counter = k.at("u32", this.#counters, place);
       const isLast = k.compare("eq", k.add(k.countUp(counter), 1), count);
       const word = k.select(isLast, k.constant("u32", 1), 0);
@@ -94,7 +92,7 @@ export class PartialSums {
   }
 
   #sync(number: U32): void {
-    this.#k.syncSome(this.#k.add(number, 1), warpgroup);
+    this.#k.syncSome(this.#k.add(number, 1), warpgroupLanes);
   }
 }
 

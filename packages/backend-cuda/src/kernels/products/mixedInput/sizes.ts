@@ -1,16 +1,14 @@
 import { elementAt } from "@centella/core/backend";
 import type { HalfType } from "../../../ptx/matrix.ts";
 import { type UnitFormat, unitRows } from "../../../weights/unitFormat.ts";
+import { warpgroupRows } from "../../shared/gpu.ts";
 import { type Columns, columnsOf } from "../manyRows/columns.ts";
 import { panelBytes, panelDepth } from "../manyRows/panels.ts";
 import { formatsOf, type UnitResult } from "../segments.ts";
 import { halfType } from "../tile.ts";
 import { chooseSplit, type Split } from "./chooseSplit.ts";
 
-/** Rows of weights that a warpgroup multiplies: the left matrix of its products. */
-export const warpgroupRows = 64;
-
-/** Row tiles of weights that it has: one for each warp. */
+/** Row tiles of weights that a warpgroup multiplies: one for each warp. */
 export const warpgroupTiles: number = warpgroupRows / unitRows;
 
 /** Fewest and most rows of activations of a tile, the columns of products of warpgroups. */

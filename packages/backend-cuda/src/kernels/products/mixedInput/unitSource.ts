@@ -4,13 +4,14 @@ import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Global, Reg } from "../../../ptx/types.ts";
 import type { Var } from "../../../ptx/writer.ts";
 import { type UnitMatrix, unitRows } from "../../../weights/unitFormat.ts";
+import { oneOf } from "../../shared/branches.ts";
 import { inResultOfTile } from "../manyRows/columns.ts";
 import { type UnitResult, weightName } from "../segments.ts";
 import { type MixedSizes, warpgroupTiles } from "./sizes.ts";
 import type { Range, TileSplit } from "./tileSplit.ts";
 
 /** A warp's row tile of weights in a tile of columns. */
-export interface WarpTile {
+interface WarpTile {
   readonly units: UnitMatrix;
   readonly name: string;
   /** Number of the row tile in the weight. */
@@ -43,12 +44,7 @@ export function inWarpTile(
   const parts = warpgroupTiles / columns.products;
   const wanted = k.add(k.mul(k.mad(of.own, warpgroups, warpgroup), parts), part);
   const number = k.min(wanted, elementAt(products, 0).units.tiles - 1);
-  const from = (j: number): void => {
-    const run = (): void => body({ units: elementAt(products, j).units, name: weightName(of.index, j), number });
-    if (j === products.length - 1) run();
-    else k.if(k.compare("eq", product, j), run, () => from(j + 1));
-  };
-  from(0);
+  oneOf(k, product, products, ({ units }, j) => body({ units, name: weightName(of.index, j), number }));
 }
 
 /** Enumerates the copies of units of a warp in its block's range: those of each tile follow each other. */
