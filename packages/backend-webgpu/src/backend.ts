@@ -38,6 +38,7 @@ import { timeCopies, uploadTensor } from "./device/deviceTensor.ts";
 import { deviceBytes } from "./device/layout.ts";
 import { DeviceQueue } from "./device/queue.ts";
 import { fusionLimits, kernelTableFor } from "./kernels/index.ts";
+import { matrixUnitOrReason } from "./kernels/matrices/matrixUnit.ts";
 import type { Kernel } from "./kernels/shared/kernel.ts";
 import { readsUnits } from "./kernels/shared/roundedUnits.ts";
 import { rowsAtOnce } from "./plan/bindingLimits.ts";
@@ -45,7 +46,6 @@ import { compileProgram } from "./plan/compile.ts";
 import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { WebgpuPlan } from "./plan/plan.ts";
 import { thresholds } from "./thresholds.ts";
-import type { TuningStore } from "./tuning/store.ts";
 import { Tuning } from "./tuning/tuning.ts";
 
 const kinds: Kinds<WebgpuOptions> = {
@@ -71,7 +71,7 @@ export function webgpu(options: WebgpuOptions = {}): BackendFactory {
     name: "webgpu",
     open: async () => {
       const open = (): Promise<OpenDevice> => openDevice(options);
-      return new WebgpuBackend(await open(), open, options.tuning);
+      return new WebgpuBackend(await open(), open, options);
     },
     weightBytes: deviceBytes,
   };
@@ -94,12 +94,16 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly #kernels: KernelTable<Kernel>;
   readonly #open: () => Promise<OpenDevice>;
   readonly #tuning: Tuning | undefined;
+  /** What plans warn of because of the options. */
+  readonly #warnings: readonly string[];
   #recovery: Promise<Recovery> | undefined;
 
   /** @param open opens the same device again */
-  constructor(opened: OpenDevice, open: () => Promise<OpenDevice>, store: TuningStore | undefined) {
+  constructor(opened: OpenDevice, open: () => Promise<OpenDevice>, options: WebgpuOptions) {
     const { info, capabilities, adapter } = opened;
-    this.#tuning = store && new Tuning(store, adapter);
+    const { tuning } = options;
+    this.#tuning = tuning && new Tuning(tuning, adapter);
+    this.#warnings = experimentalWarnings(options, capabilities);
     this.#queue = new DeviceQueue(opened);
     this.#open = open;
     this.device = info;
@@ -147,7 +151,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
         compileProgram(this.#queue, this.#kernels, lowered, persistents, { background, tuning: this.#tuning }),
       ),
     );
-    const plan = new WebgpuPlan(this, this.#queue, parts, this.#tuning);
+    const plan = new WebgpuPlan(this, this.#queue, parts, this.#tuning, this.#warnings);
     this.plans.add(plan);
     // Its weights may be those of another plan, which are loaded.
     await plan.tune();
@@ -212,4 +216,16 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
       [...plan.persistents.values()].flatMap(({ persistent: { name, init } }) => (init === "zeros" ? [{ plan, name }] : []));
     return { reset: [...this.plans].flatMap(stateOf) };
   }
+}
+
+function experimentalWarnings({ experimental = [], gpu }: WebgpuOptions, capabilities: Capabilities): readonly string[] {
+  if (!experimental.includes("subgroup-matrix")) return [];
+  const unit = matrixUnitOrReason(capabilities);
+  if (typeof unit !== "string") return [];
+  // Dawn offers them only to instances with its unsafe APIs, which the backend's own has.
+  const isDenied = gpu !== undefined && capabilities.subgroupMatrices.length === 0;
+  const fix = isDenied
+    ? "create the gpu with Dawn's feature allow_unsafe_apis, or leave the option out"
+    : "use another device, or leave the option out";
+  return [`webgpu: "subgroup-matrix" is not used: ${unit}; ${fix}`];
 }

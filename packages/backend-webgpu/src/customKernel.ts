@@ -10,7 +10,7 @@ export interface WgslKernel<P extends object = object> {
   readonly body: string;
   /** Functions and `var<workgroup>` declarations that the body uses. */
   readonly declarations?: string;
-  /** Invocations of a workgroup (64). */
+  /** Invocations of a workgroup (64): at most 256 on every device, more where `maxComputeInvocationsPerWorkgroup` is larger. */
   readonly lanes?: number;
   /** Types of the numbers that {@link WgslKernel.dispatch} returns, by name. */
   readonly uniforms?: Readonly<Record<string, "u32" | "i32" | "f32">>;

@@ -2,15 +2,4 @@ export { webgpu } from "./backend.ts";
 export type { WgslKernel } from "./customKernel.ts";
 export type { ExperimentalFeature, OptionalFeature } from "./device/capabilities.ts";
 export type { WebgpuOptions } from "./device/device.ts";
-export type {
-  Binding,
-  Dispatch,
-  DispatchForms,
-  DispatchSize,
-  ElementType,
-  Field,
-  Kernel,
-  KernelCall,
-  Resource,
-} from "./kernels/shared/kernel.ts";
 export { type TuningStore, tuningFile } from "./tuning/store.ts";

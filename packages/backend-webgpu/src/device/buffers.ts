@@ -8,6 +8,12 @@ export interface Region {
   readonly offset: number;
 }
 
+/** A device, and its name in errors. */
+export interface NamedDevice {
+  readonly device: GPUDevice;
+  readonly name: string;
+}
+
 /** Usage of buffers that hold tensors. */
 export const tensorUsage: number = usage.storage | usage.copySource | usage.copyTarget;
 /** Usage of buffers that the host reads results from. */
@@ -22,7 +28,7 @@ const keptShare = 8;
 
 /** Buffers of one usage, reused by size. Reuse needs no waiting: all work of the device is in one queue. */
 export class BufferPool {
-  readonly #device: GPUDevice;
+  readonly #device: NamedDevice;
   readonly #usage: number;
   readonly #onRefusal: (bytes: number) => void;
   readonly #keptBytes: number;
@@ -38,12 +44,12 @@ export class BufferPool {
    * @param onRefusal called later with a size that the device had no memory for
    * @param totalBytes bytes of all buffers from which on free ones make room for new ones
    */
-  constructor(device: GPUDevice, usageFlags: number, onRefusal: (bytes: number) => void, totalBytes: number = Number.POSITIVE_INFINITY) {
+  constructor(device: NamedDevice, usageFlags: number, onRefusal: (bytes: number) => void, totalBytes: number = Number.POSITIVE_INFINITY) {
     this.#totalBytes = totalBytes;
     this.#device = device;
     this.#usage = usageFlags;
     this.#onRefusal = onRefusal;
-    const { maxBufferSize } = device.limits;
+    const { maxBufferSize } = device.device.limits;
     this.#keptBytes = Math.max(keptBytes.least, Math.min(keptBytes.most, maxBufferSize / keptShare));
     this.#mostBytes = maxBufferSize - (maxBufferSize % paddedBytes(1));
   }
@@ -66,7 +72,7 @@ export class BufferPool {
       return reused;
     }
     this.#keepFree(this.#totalBytes - this.#usedBytes - size);
-    const { result, refused } = watchMemory(this.#device, () => createBuffer(this.#device, size, this.#usage));
+    const { result, refused } = watchMemory(this.#device.device, () => createBuffer(this.#device, size, this.#usage));
     // A lost device does not answer; work that uses the buffer fails by itself.
     refused.then(
       (isRefused) => (isRefused ? this.#onRefusal(size) : undefined),
@@ -107,16 +113,17 @@ function sizeClass(bytes: number, most: number): number {
 }
 
 /** A buffer, mapped if the host may write it. @throws {OutOfMemoryError} if the size is above the device's limit */
-export function createBuffer(device: GPUDevice, bytes: number, usageFlags: number): GPUBuffer {
+export function createBuffer({ device, name }: NamedDevice, bytes: number, usageFlags: number): GPUBuffer {
   const size = paddedBytes(bytes);
-  if (size > device.limits.maxBufferSize) throw new OutOfMemoryError("webgpu", size, device.limits.maxBufferSize);
+  const limit = device.limits.maxBufferSize;
+  if (size > limit) throw new OutOfMemoryError(name, size, { limit });
   return device.createBuffer({ size, usage: usageFlags, mappedAtCreation: (usageFlags & usage.mapWrite) !== 0 });
 }
 
 /** Runs `allocate` and turns a refusal by the device into an error. @throws {OutOfMemoryError} */
-export async function guardMemory<T>(device: GPUDevice, bytes: number, allocate: () => T): Promise<T> {
+export async function guardMemory<T>({ device, name }: NamedDevice, bytes: number, allocate: () => T): Promise<T> {
   const { result, refused } = watchMemory(device, allocate);
-  if (await refused) throw new OutOfMemoryError("webgpu", bytes);
+  if (await refused) throw new OutOfMemoryError(name, bytes);
   return result;
 }
 

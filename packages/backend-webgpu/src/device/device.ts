@@ -3,9 +3,11 @@ import type { TuningStore } from "../tuning/store.ts";
 import { type Capabilities, capabilitiesOf, type ExperimentalFeature, featuresOf, limitsOf, type OptionalFeature } from "./capabilities.ts";
 import type { DawnPolling } from "./polling.ts";
 
+/** Options of `webgpu()`: which device it opens, and which features of the device kernels use. */
 export interface WebgpuOptions {
   /** The entry point to use in place of `navigator.gpu` or the `webgpu` package. */
   readonly gpu?: GPU;
+  /** Which GPU to open where there are several, as in WebGPU's `requestAdapter`. The browser chooses by default. */
   readonly powerPreference?: "low-power" | "high-performance";
   /**
    * False refuses software adapters (SwiftShader, lavapipe). By default they open, with `device.kind` "software-gpu", which
@@ -38,6 +40,8 @@ export interface OpenDevice {
   readonly adapter: string;
   /** Must live as long as the device: once Dawn's instance is collected, `mapAsync` never resolves. */
   readonly gpu: GPU;
+  /** Polls for a result that is due, where the backend polls. */
+  readonly pollAtOnce?: (() => void) | undefined;
 }
 
 /** Where devices come from, and how an instance of Dawn that is the backend's own is polled. */
@@ -52,7 +56,11 @@ export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
   const requesting = <T>(request: () => Promise<T>): Promise<T> => (polling === undefined ? request() : polling.call(request));
   const preference = options.powerPreference;
   const adapter = await requesting(() => gpu.requestAdapter(preference === undefined ? {} : { powerPreference: preference }));
-  if (adapter === null) throw new UnsupportedError("webgpu", "no WebGPU adapter: this machine has no GPU driver that WebGPU can use");
+  if (adapter === null)
+    throw new UnsupportedError(
+      "webgpu",
+      "no WebGPU adapter: this machine has no GPU driver that WebGPU can use; install one, or use another backend",
+    );
   const info = describeAdapter(adapter.info);
   if (info.kind === "software-gpu" && options.allowSoftware === false) {
     throw new UnsupportedError("webgpu", `the only adapter, ${info.name}, is a software adapter; pass allowSoftware: true to use it`);
@@ -61,10 +69,11 @@ export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
   const requiredFeatures = featuresOf(adapter, disabledFeatures, experimental);
   const descriptor = { label: "centella", requiredLimits: limitsOf(adapter), requiredFeatures };
   const device = await requesting(() => adapter.requestDevice(descriptor)).catch((cause: unknown) => {
-    throw new UnsupportedError("webgpu", `${info.name} gives no device: ${String(cause)}`);
+    throw new UnsupportedError("webgpu", `${info.name} gives no device: ${String(cause)}; update the GPU's driver, or use another backend`);
   });
   polling?.watch(device);
-  return { device, info, capabilities: capabilitiesOf(device, adapter, gpu, disabledFeatures), adapter: fullName(adapter.info), gpu };
+  const capabilities = capabilitiesOf(device, adapter, gpu, disabledFeatures);
+  return { device, info, capabilities, adapter: fullName(adapter.info), gpu, pollAtOnce: polling && (() => polling.pollAtOnce()) };
 }
 
 /** Flags of a Dawn instance. Without `timestamp_quantization`, times are not rounded to 100 µs, as pages have them. */
@@ -82,11 +91,14 @@ async function entryPoint(options: WebgpuOptions): Promise<EntryPoint> {
   const { navigator, process } = globalThis as { navigator?: { gpu?: GPU }; process?: NodeProcess };
   const given = gpu ?? navigator?.gpu;
   if (given !== undefined) {
-    if (unsafeFast) throw new ArgumentError("webgpu", "unsafeFast in Node alone, without a gpu of your own", "unsafeFast: true");
+    if (unsafeFast) {
+      throw new ArgumentError("webgpu", "unsafeFast in Node alone, without a gpu of your own", "unsafeFast: true", "leave it out");
+    }
     return { gpu: given };
   }
   if (process?.versions?.node === undefined) {
-    throw new UnsupportedError("webgpu", "this browser has no WebGPU (navigator.gpu), or the page is not in a secure context");
+    const reason = "this browser has no WebGPU (navigator.gpu), or the page is not in a secure context";
+    throw new UnsupportedError("webgpu", `${reason}; use a newer browser, serve the page over https, or use another backend`);
   }
   requireVulkan(process);
   const { create } = await dawn();
@@ -121,7 +133,9 @@ async function dawn(): Promise<{ create(flags: string[]): GPU }> {
     return (await import(/* @vite-ignore */ name)) as { create(flags: string[]): GPU };
   } catch (cause) {
     const missing = (cause as { code?: string }).code === "ERR_MODULE_NOT_FOUND";
-    const reason = missing ? "package webgpu is not installed: npm i webgpu" : `package webgpu does not load here: ${String(cause)}`;
+    const reason = missing
+      ? "package webgpu is not installed: npm i webgpu"
+      : `package webgpu does not load here: ${String(cause)}; install it again, or use another backend`;
     throw new UnsupportedError("webgpu", reason);
   }
 }
@@ -133,14 +147,17 @@ export function fullName({ vendor, architecture, device, description }: GPUAdapt
 
 const softwareNames: RegExp = /swiftshader|lavapipe|llvmpipe|softpipe|basic render/i;
 
+/** An id in place of a name: Chrome writes them in hexadecimal, Deno in decimal digits. */
+const idPattern = /^(0x.*|\d+)$/;
+
 /**
- * Dawn has the device's identifier in `device` and the driver's version in `description`, Chrome an id of the device and its name. Browsers may blank
- * every field; then the kind is taken from `isFallbackAdapter` alone.
+ * Dawn has the device's identifier in `device` and the driver's version in `description`, Chrome and Deno an id of the device and its name.
+ * Browsers may blank every field; then the kind is taken from `isFallbackAdapter` alone.
  */
 export function describeAdapter(info: GPUAdapterInfo): DeviceInfo {
   const { vendor, architecture, device, description } = info;
   const software = info.isFallbackAdapter === true || [vendor, architecture, device, description].some((text) => softwareNames.test(text));
-  const named = /^0x/.test(device) ? "" : device;
-  const family = [vendor, architecture].filter((text) => text !== "").join(" ");
-  return { kind: software ? "software-gpu" : "gpu", name: named || description || family || "unnamed GPU" };
+  const [named, ...family] = [device, vendor, architecture].map((text) => (idPattern.test(text) ? "" : text));
+  const known = family.filter((text) => text !== "").join(" ");
+  return { kind: software ? "software-gpu" : "gpu", name: named || description || known || "unnamed GPU" };
 }

@@ -1,6 +1,6 @@
 import { ArgumentError, type ConcreteSpec, DisposedError, Tensor, type TypedArray } from "@centella/core";
 import { formatSpec, type TensorStorage } from "@centella/core/backend";
-import { deviceBytes, isRecoded, roundUp, toDevice } from "./layout.ts";
+import { copyBytes, deviceBytes, isRecoded, toDevice } from "./layout.ts";
 import type { DeviceQueue } from "./queue.ts";
 
 /** A tensor in a buffer of its own. The buffer exists by the time `produced` resolves. */
@@ -87,11 +87,13 @@ export function uploadTensor(queue: DeviceQueue, spec: ConcreteSpec, data: Typed
 
 /** Copies a tensor to other memory of the device, `count` times. Resolves with the time of all copies in microseconds. */
 export async function timeCopies(queue: DeviceQueue, { storage }: Tensor, count: number): Promise<number> {
-  if (!(storage instanceof DeviceStorage) || storage.queue !== queue)
-    throw new ArgumentError("timeCopies", "a tensor of this backend", `one on ${storage.device}`);
+  if (!(storage instanceof DeviceStorage) || storage.queue !== queue) {
+    const got = storage instanceof DeviceStorage ? "one of another device" : `one on ${storage.device}`;
+    throw new ArgumentError("timeCopies", "a tensor of this backend", got, "pass what its upload() or plan.run() returned");
+  }
   await storage.ready();
   const { buffer } = storage;
-  const bytes = roundUp(deviceBytes(storage.spec), 4);
+  const bytes = copyBytes(deviceBytes(storage.spec));
   const target = queue.tensors.acquire(bytes);
   try {
     const encoder = queue.device.createCommandEncoder();

@@ -56,6 +56,11 @@ export function roundUp(n: number, multiple: number): number {
   return Math.ceil(n / multiple) * multiple;
 }
 
+/** Bytes of a copy or write of `bytes` bytes, which WebGPU accepts only in whole words. */
+export function copyBytes(bytes: number): number {
+  return roundUp(bytes, 4);
+}
+
 /** Bindings may not be empty, and copies and writes come in whole words; 16 also fits every WGSL element type. */
 export function paddedBytes(bytes: number): number {
   return Math.max(16, roundUp(bytes, 16));

@@ -3,9 +3,9 @@ import { type Counters, createCounters, type HostResults } from "@centella/core/
 import { BufferPool, type Region, tensorUsage } from "./buffers.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { OpenDevice } from "./device.ts";
-import { deviceBytes, roundUp } from "./layout.ts";
+import { copyBytes } from "./layout.ts";
 import { PipelineCache } from "./pipelines.ts";
-import { type Readback, Readbacks } from "./readbacks.ts";
+import { type Readback, type ReadbackLayout, Readbacks, readbackLayout } from "./readbacks.ts";
 import { PendingWork, SubmissionOrder } from "./submissions.ts";
 import { leastMappedBytes, type MappedMemory, UploadRing } from "./uploads.ts";
 
@@ -40,13 +40,13 @@ export class DeviceQueue {
     this.name = `webgpu (${info.name})`;
     this.pipelines = new PipelineCache(device);
     const onRefusal = (bytes: number): void => this.#report(new OutOfMemoryError(this.name, bytes));
-    this.tensors = new BufferPool(device, tensorUsage, onRefusal);
-    this.uploads = new UploadRing(device, onRefusal);
-    this.readbacks = new Readbacks(device, onRefusal, () => this.#end ?? new DisposedError(this.name));
+    this.tensors = new BufferPool(this, tensorUsage, onRefusal);
+    this.uploads = new UploadRing(this, onRefusal);
+    this.readbacks = new Readbacks(this, onRefusal, () => this.#end ?? new DisposedError(this.name));
     void device.lost.then(({ message, reason }) => this.#finish(lossOf(this.name, message || reason)));
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
-      this.#report(new KernelError("webgpu", "", event.error.message));
+      this.#report(uncaptured(this.name, event.error));
     });
   }
 
@@ -55,7 +55,7 @@ export class DeviceQueue {
     return this.#open.capabilities;
   }
 
-  /** @throws {DeviceLostError | DisposedError | KernelError} if the device is gone or raised an error since the last call */
+  /** @throws {DeviceLostError | DisposedError} if the device is gone; the error that it raised since the last call */
   check(): void {
     if (this.#end !== undefined) throw this.#end;
     const error = this.#unreported;
@@ -64,7 +64,11 @@ export class DeviceQueue {
   }
 
   submit(encoder: GPUCommandEncoder): void {
-    this.device.queue.submit([encoder.finish()]);
+    this.submitCommands(encoder.finish());
+  }
+
+  submitCommands(commands: GPUCommandBuffer): void {
+    this.device.queue.submit([commands]);
     this.counters.submits++;
   }
 
@@ -75,7 +79,7 @@ export class DeviceQueue {
       memory.bytes.set(bytes);
       void this.write(memory, to);
     } else if (bytes.length > 0) {
-      const words = new Uint8Array(roundUp(bytes.length, 4));
+      const words = new Uint8Array(copyBytes(bytes.length));
       words.set(bytes);
       this.device.queue.writeBuffer(to.buffer, to.offset, words);
     }
@@ -89,34 +93,24 @@ export class DeviceQueue {
     return this.uploads.release(memory.buffer);
   }
 
-  /** Records copies of tensors to the host. Call the result after the submission. Its caller frees each of the results. */
-  readBack(encoder: GPUCommandEncoder, wanted: readonly Readback[]): () => Promise<HostResults> {
-    const map = this.readbacks.record(encoder, wanted);
-    return async () => {
-      this.counters.readbacks++;
-      const mapped = map();
-      try {
-        return await this.guard(mapped);
-      } catch (error) {
-        // Another error of the device than the mapping's: the results come, and no reader has them.
-        mapped.then(
-          (results) => {
-            for (let i = 0; i < wanted.length; i++) results.free(i);
-          },
-          () => undefined,
-        );
-        throw error;
-      }
-    };
+  /** Results whose copies to `staging` are recorded and submitted. The caller frees each of them. */
+  readBack(staging: GPUBuffer | undefined, layout: ReadbackLayout): Promise<HostResults> {
+    this.counters.readbacks++;
+    const mapped = this.readbacks.map(staging, layout);
+    const results = this.guard(mapped);
+    // Another error of the device than the mapping's: the results come, and no reader has them.
+    results.catch(() => mapped.then((late) => layout.places.forEach((_, i) => void late.free(i))).catch(() => undefined));
+    return results;
   }
 
   /** Reads one tensor back as the device holds it, after all work that was submitted before: to `target`, or to a new array. */
   async readTensor(wanted: Readback, target?: TypedArray): Promise<TypedArray> {
     this.check();
     const encoder = this.device.createCommandEncoder();
-    const finish = this.readBack(encoder, [wanted]);
-    if (deviceBytes(wanted.spec) > 0) this.submit(encoder);
-    const results = await finish();
+    const layout = readbackLayout([wanted]);
+    const staging = this.readbacks.record(encoder, layout);
+    if (staging !== undefined) this.submit(encoder);
+    const results = await this.readBack(staging, layout);
     try {
       if (target === undefined) return results.read(0);
       results.readInto(0, target);
@@ -126,19 +120,29 @@ export class DeviceQueue {
     }
   }
 
+  /** Looks for a result that is due. In Node, its reader then need not wait for a turn of the event loop. */
+  pollAtOnce(): void {
+    this.#open.pollAtOnce?.();
+  }
+
   /** A promise of the device, rejected with a typed error where the device fails. */
-  async guard<T>(promise: Promise<T>): Promise<T> {
-    try {
-      return await this.pending.watch(promise);
-    } catch (error) {
+  guard<T>(promise: Promise<T>): Promise<T> {
+    return this.pending.watch(promise, async (error) => {
       if (!(error instanceof CentellaError)) await this.checkLoss();
-      throw this.#end ?? error;
-    }
+      return this.#end ?? error;
+    });
   }
 
   /** Resolves to whether the device is lost. Browsers may reject what is pending some tasks before they say so. */
   async checkLoss(): Promise<boolean> {
-    if (this.#end === undefined) await Promise.race([this.device.lost, new Promise((resolve) => setTimeout(resolve, lossDelayMs))]);
+    if (this.#end === undefined) {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const delay = new Promise((resolve) => {
+        timer = setTimeout(resolve, lossDelayMs);
+      });
+      await Promise.race([this.device.lost, delay]);
+      clearTimeout(timer);
+    }
     return this.#end instanceof DeviceLostError;
   }
 
@@ -174,4 +178,20 @@ export class DeviceQueue {
 
 function lossOf(name: string, reason: string): DeviceLostError {
   return new DeviceLostError(name, reason, "await backend.recover(), or open the backend again and reload the model");
+}
+
+/** The error for what the device raised outside of any error scope. Node has no global classes of such errors, so their names decide. */
+function uncaptured(name: string, error: GPUError): CentellaError {
+  const { message } = error;
+  switch (error.constructor.name) {
+    case "GPUOutOfMemoryError":
+      return new OutOfMemoryError(name, undefined, undefined, `${message}; use a smaller model, a shorter context or another backend`);
+    case "GPUInternalError":
+      return new CentellaError(
+        "webgpu",
+        `${name}: the driver failed: ${message}; update the driver, or use smaller tensors or another backend`,
+      );
+    default:
+      return new KernelError("webgpu", "", message);
+  }
 }

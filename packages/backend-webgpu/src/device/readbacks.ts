@@ -1,7 +1,7 @@
 import type { ConcreteSpec, TypedArray } from "@centella/core";
 import { byteLength, elementAt, HostArrays, type HostResults, ResultHolder, type ResultMemory, typedArrayOf } from "@centella/core/backend";
-import { BufferPool, type Region, readbackUsage } from "./buffers.ts";
-import { blockStride, copyFromDevice, deviceBytes, roundUp } from "./layout.ts";
+import { BufferPool, type NamedDevice, type Region, readbackUsage } from "./buffers.ts";
+import { blockStride, copyBytes, copyFromDevice, deviceBytes, roundUp } from "./layout.ts";
 import { mapRead } from "./usage.ts";
 
 /** A tensor to be read back, and where it is stored. */
@@ -10,14 +10,32 @@ export interface Readback {
   readonly from: Region;
 }
 
-/** A tensor in a mapped buffer. */
-interface Place {
-  readonly spec: ConcreteSpec;
+/** A tensor, and its place in a mapped buffer: `bytes` from `offset` on, in whole words. */
+interface Place extends Readback {
   readonly offset: number;
+  readonly bytes: number;
 }
 
-/** Bytes from which on results stay in the mapped buffer. Fewer are copied to arrays at once, and their buffer is free again. */
-const leastMapped = 2 ** 16;
+/** The places of tensors in one buffer of `bytes`. */
+export interface ReadbackLayout {
+  readonly places: readonly Place[];
+  readonly bytes: number;
+}
+
+/** Places tensors one after the other. */
+export function readbackLayout(wanted: readonly Readback[]): ReadbackLayout {
+  let total = 0;
+  const places = wanted.map(({ spec, from }): Place => {
+    const offset = roundUp(total, 8);
+    const bytes = copyBytes(deviceBytes(spec));
+    total = offset + bytes;
+    return { spec, from, offset, bytes };
+  });
+  return { places, bytes: total };
+}
+
+/** Bytes from which on results stay in the mapped buffer. Fewer are copied to arrays at once, and their buffer is free after the next submission. */
+export const leastHeldBytes: number = 2 ** 16;
 
 /** Bytes of results that stay mapped until they are freed. The oldest are copied to arrays when there are more. */
 const mostMapped = 2 ** 26;
@@ -26,9 +44,11 @@ const mostMapped = 2 ** 26;
 export class Readbacks {
   readonly #buffers: BufferPool;
   readonly #results: ResultHolder;
+  /** Buffers whose results were copied. They are unmapped after the next submission, while the device works. */
+  readonly #copied: GPUBuffer[] = [];
 
   /** @param failure the error of reading what ended with the device */
-  constructor(device: GPUDevice, onRefusal: (bytes: number) => void, failure: () => Error) {
+  constructor(device: NamedDevice, onRefusal: (bytes: number) => void, failure: () => Error) {
     this.#buffers = new BufferPool(device, readbackUsage, onRefusal);
     this.#results = new ResultHolder(mostMapped, failure);
   }
@@ -39,24 +59,40 @@ export class Readbacks {
   }
 
   /**
-   * Records copies of tensors to one buffer. Call the result after the submission: it maps that buffer. Results that are recoded on the
-   * device are read as the device holds them.
+   * Records copies of tensors to one buffer, if they have any bytes. {@link map} it after the submission, or {@link drop} it. Results that
+   * are recoded on the device are read as the device holds them.
    */
-  record(encoder: GPUCommandEncoder, wanted: readonly Readback[]): () => Promise<HostResults> {
-    let total = 0;
-    const places = wanted.map(({ spec }): Place => {
-      const offset = roundUp(total, 8);
-      total = offset + roundUp(deviceBytes(spec), 4);
-      return { spec, offset };
-    });
-    if (total === 0) return async () => new HostArrays(wanted.map(({ spec }) => new (typedArrayOf(spec.dtype))(0)));
+  record(encoder: GPUCommandEncoder, { places, bytes: total }: ReadbackLayout): GPUBuffer | undefined {
+    if (total === 0) return undefined;
     this.#results.makeRoom(total);
     const staging = this.#buffers.acquire(total);
-    wanted.forEach(({ spec, from }, i) => {
-      const bytes = roundUp(deviceBytes(spec), 4);
-      if (bytes > 0) encoder.copyBufferToBuffer(from.buffer, from.offset, staging, elementAt(places, i).offset, bytes);
-    });
-    return () => this.#map(staging, total, places);
+    for (const { from, offset, bytes } of places) {
+      if (bytes > 0) encoder.copyBufferToBuffer(from.buffer, from.offset, staging, offset, bytes);
+    }
+    return staging;
+  }
+
+  /** Resolves with the results when the device has copied them to `staging`. */
+  async map(staging: GPUBuffer | undefined, { places, bytes }: ReadbackLayout): Promise<HostResults> {
+    if (staging === undefined) return new HostArrays(places.map(({ spec }) => new (typedArrayOf(spec.dtype))(0)));
+    const mapped = staging.mapAsync(mapRead, 0, bytes);
+    this.#unmapCopied();
+    try {
+      await mapped;
+    } catch (error) {
+      // It may be a buffer that the device had no memory for.
+      this.#buffers.discard(staging);
+      throw error;
+    }
+    const memory = staging.getMappedRange(0, bytes);
+    if (bytes >= leastHeldBytes) return this.#results.hold(new MappedResults(memory, places, () => this.#unmap(staging)));
+    this.#copied.push(staging);
+    return new HostArrays(places.map((place) => copyOf(memory, place)));
+  }
+
+  /** Takes a buffer back to which nothing is copied: the commands are not submitted. */
+  drop(staging: GPUBuffer | undefined): void {
+    if (staging !== undefined) this.#buffers.release(staging);
   }
 
   /** Copies all results to arrays, before the device ends and mapped memory with it. */
@@ -64,22 +100,14 @@ export class Readbacks {
     this.#results.settle();
   }
 
-  async #map(staging: GPUBuffer, total: number, places: readonly Place[]): Promise<HostResults> {
-    try {
-      await staging.mapAsync(mapRead, 0, total);
-    } catch (error) {
-      // It may be a buffer that the device had no memory for.
-      this.#buffers.discard(staging);
-      throw error;
-    }
-    const results = new MappedResults(staging.getMappedRange(0, total), places, () => {
-      staging.unmap();
-      this.#buffers.release(staging);
-    });
-    if (total >= leastMapped) return this.#results.hold(results);
-    const arrays = places.map((_, index) => results.copy(index));
-    results.release();
-    return new HostArrays(arrays);
+  #unmapCopied(): void {
+    for (const buffer of this.#copied) this.#unmap(buffer);
+    this.#copied.length = 0;
+  }
+
+  #unmap(buffer: GPUBuffer): void {
+    buffer.unmap();
+    this.#buffers.release(buffer);
   }
 }
 
@@ -106,17 +134,24 @@ class MappedResults implements ResultMemory {
   }
 
   copy(index: number): TypedArray {
-    const { spec, offset } = elementAt(this.#places, index);
-    const type = typedArrayOf(spec.dtype);
-    // A slice is not filled with zeros first. Types that the device recodes are converted below.
-    if (blockStride(spec.dtype) === undefined) return new type(this.#memory.slice(offset, offset + deviceBytes(spec)));
-    const array = new type(byteLength(spec));
-    this.copyTo(index, array);
-    return array;
+    return copyOf(this.#memory, elementAt(this.#places, index));
   }
 
   copyTo(index: number, { buffer, byteOffset, byteLength }: TypedArray): void {
-    const { spec, offset } = elementAt(this.#places, index);
-    copyFromDevice(spec.dtype, new Uint8Array(this.#memory, offset, deviceBytes(spec)), new Uint8Array(buffer, byteOffset, byteLength));
+    copyPlace(this.#memory, elementAt(this.#places, index), new Uint8Array(buffer, byteOffset, byteLength));
   }
+}
+
+function copyOf(memory: ArrayBuffer, place: Place): TypedArray {
+  const { spec, offset } = place;
+  const type = typedArrayOf(spec.dtype);
+  // A slice is not filled with zeros first. Types whose blocks are spaced are converted below.
+  if (blockStride(spec.dtype) === undefined) return new type(memory.slice(offset, offset + deviceBytes(spec)));
+  const bytes = new Uint8Array(byteLength(spec));
+  copyPlace(memory, place, bytes);
+  return new type(bytes.buffer);
+}
+
+function copyPlace(memory: ArrayBuffer, { spec, offset }: Place, target: Uint8Array): void {
+  copyFromDevice(spec.dtype, new Uint8Array(memory, offset, deviceBytes(spec)), target);
 }

@@ -41,11 +41,23 @@ export class PendingWork {
     return this.#rejections.size;
   }
 
-  /** `promise`, or a rejection as soon as {@link reject} is called. */
-  watch<T>(promise: Promise<T>): Promise<T> {
+  /**
+   * `promise`, or a rejection as soon as {@link reject} is called.
+   * @param causeOf returns what to reject with in place of an error of `promise`
+   */
+  watch<T>(promise: Promise<T>, causeOf: (error: unknown) => Promise<unknown>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#rejections.add(reject);
-      promise.then(resolve, reject).finally(() => this.#rejections.delete(reject));
+      promise.then(
+        (value) => {
+          this.#rejections.delete(reject);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.#rejections.delete(reject);
+          void causeOf(error).then(reject);
+        },
+      );
     });
   }
 

@@ -1,5 +1,5 @@
-import { BufferPool, type Region } from "./buffers.ts";
-import { roundUp } from "./layout.ts";
+import { BufferPool, type NamedDevice, type Region } from "./buffers.ts";
+import { copyBytes } from "./layout.ts";
 import { mapWrite, usage } from "./usage.ts";
 
 /** Bytes from which content goes through mapped memory. `writeBuffer` is faster for less, but copies more once. */
@@ -24,7 +24,7 @@ export class UploadRing {
   /** Copies that the device has not finished. */
   readonly #copies = new Set<Promise<void>>();
 
-  constructor(device: GPUDevice, onRefusal: (bytes: number) => void) {
+  constructor(device: NamedDevice, onRefusal: (bytes: number) => void) {
     this.#buffers = new BufferPool(device, usage.mapWrite | usage.copySource, onRefusal, ringBytes);
   }
 
@@ -35,16 +35,16 @@ export class UploadRing {
 
   /** Memory of `length` bytes. Its content is undefined, but for the bytes that fill the last word, which are zeros. */
   acquire(length: number): MappedMemory {
-    const buffer = this.#buffers.acquire(roundUp(length, 4));
+    const buffer = this.#buffers.acquire(copyBytes(length));
     const bytes = new Uint8Array(buffer.getMappedRange());
-    bytes.fill(0, length, roundUp(length, 4));
+    bytes.fill(0, length, copyBytes(length));
     return { buffer, bytes: bytes.subarray(0, length) };
   }
 
   /** Ends the host's use of memory, and records the copy of its content. Call {@link release} after the submission. */
   copy(encoder: GPUCommandEncoder, { buffer, bytes: { length } }: MappedMemory, to: Region): void {
     buffer.unmap();
-    if (length > 0) encoder.copyBufferToBuffer(buffer, 0, to.buffer, to.offset, roundUp(length, 4));
+    if (length > 0) encoder.copyBufferToBuffer(buffer, 0, to.buffer, to.offset, copyBytes(length));
   }
 
   /** Takes a buffer back. Resolves when the device has copied its content, or is gone. */

@@ -1,8 +1,8 @@
 import type { ParamsOf } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
 import type { Capabilities } from "../device/capabilities.ts";
-import { defineDispatch, input, output } from "../wgsl/module.ts";
-import { type AttentionCall, tokenUniforms, tokenValues } from "./attention/attentionCall.ts";
+import { defineDispatch, output } from "../wgsl/module.ts";
+import { type AttentionCall, attentionBindings, tokenUniforms, tokenValues } from "./attention/attentionCall.ts";
 import { gatherTerms, termsOf } from "./attention/attentionScores.ts";
 import { join, type Shares, sharesOf, sums } from "./attention/attentionSums.ts";
 import { flashAttention } from "./attention/flashAttention.ts";
@@ -93,12 +93,7 @@ function sharedSums(call: AttentionCall, params: Params, { parts, apart, takes }
   const { declarations, body } = sharedText({ ...form, params, tokens: atOnceTokens, parts, ahead, terms });
   return defineDispatch({
     bindings: [
-      input("q", 0, "vec4f"),
-      input("cache", 1, form.cache.element),
-      input("positions", 2, "i32"),
-      input("seqOf", 3, "i32"),
-      input("blockTable", 4, "i32"),
-      input("seqLens", 5, "i32"),
+      ...attentionBindings("vec4f", form.cache.element),
       ...terms.bindings,
       parts > 1 ? sharesOf(call, parts, apart) : output("y"),
     ],

@@ -4,8 +4,9 @@ import { type Epilogue, roundingOf, type Siblings } from "@centella/gpu-kernels"
 import type { Capabilities } from "../device/capabilities.ts";
 import { storeText } from "../wgsl/epilogue.ts";
 import { input } from "../wgsl/module.ts";
+import { readsHalves } from "./matrices/matrixTiles.ts";
 import type { Binding, KernelCall, KernelOf, Resource } from "./shared/kernel.ts";
-import { multipliesHalves, products, roundingDispatch } from "./shared/products.ts";
+import { products, roundingDispatch } from "./shared/products.ts";
 import { readsUnits } from "./shared/roundedUnits.ts";
 import { maximum } from "./shared/shape.ts";
 import { siblingDispatches } from "./siblings/siblingProducts.ts";
@@ -23,7 +24,7 @@ export function matmulFor(capabilities: Capabilities): KernelOf<"matmul"> {
       const isFast =
         isStaged ||
         readsUnits(b.dtype, type, capabilities) ||
-        (typeof depth === "number" && multipliesHalves(b, depth, params, capabilities));
+        (typeof depth === "number" && readsHalves(b.dtype, depth, params, capabilities));
       if (isMatrix(a, b, params) && isFast) return siblingDispatches(singleProduct(call, params, type), capabilities);
       if (type === undefined) return products(call, params, { binding: input("a", 0), isPacked: false }, storeText(call.epilogue), options);
       const rounding = roundingDispatch(a, type, params.transposeA);

@@ -1,9 +1,8 @@
-import { OutOfMemoryError, UnsupportedError } from "@centella/core";
+import { UnsupportedError } from "@centella/core";
 import {
   callKey,
   elementAt,
   entryOf,
-  formatSpec,
   type Lowered,
   maxSpec,
   missingPersistents,
@@ -12,20 +11,20 @@ import {
   type Step,
   type Storage,
 } from "@centella/core/backend";
-import { type KernelTable, type ProjectedStep, projectedSteps, recodedTo, withProjectedLives } from "@centella/gpu-kernels";
-import { formatBytes } from "@centella/quant/checks";
+import { type KernelTable, type ProjectedStep, projectedSteps, requireStoredOutputs, withProjectedLives } from "@centella/gpu-kernels";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
 import type { Capabilities } from "../device/capabilities.ts";
 import { deviceBytes, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
 import type { Dispatch, Kernel, Resource } from "../kernels/shared/kernel.ts";
+import { forRows } from "../kernels/shared/preparedRows.ts";
 import { projectionDispatches } from "../kernels/siblings/projections.ts";
-import { forRows } from "../kernels/siblings/rowForms.ts";
 import type { Tuning } from "../tuning/tuning.ts";
-import { checkPersistents } from "./bindingLimits.ts";
+import { checkBindings, checkUpload } from "./bindingLimits.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
+import { operandOf, type StepDispatch } from "./stepDispatch.ts";
 import { type CompiledPipeline, type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
 
 /**
@@ -43,10 +42,10 @@ export async function compileProgram(
 ): Promise<PlanParts> {
   const buffers = new PlanBuffers(queue);
   try {
-    checkOutputs(lowered);
-    checkPersistents(queue.device.limits, lowered);
+    requireStoredOutputs("webgpu", lowered);
     const projected = projectedSteps(lowered);
     const generated = dispatchesOf(lowered, kernels, queue.capabilities, projected);
+    checkBindings(queue, lowered, generated);
     await tuning?.read(generated.map(({ dispatch }) => dispatch));
     const calls = (tuning?.inChosenForms(generated) ?? generated).map((call) => ({ ...call, pipeline: {} as CompiledPipeline }));
     const pipelines = calls.map(async ({ step, dispatch, pipeline }) => {
@@ -83,7 +82,7 @@ class PlanBuffers {
   }
 
   async allocate(bytes: number, usageFlags: number = tensorUsage): Promise<GPUBuffer> {
-    const buffer = await guardMemory(this.#queue.device, bytes, () => createBuffer(this.#queue.device, bytes, usageFlags));
+    const buffer = await guardMemory(this.#queue, bytes, () => createBuffer(this.#queue, bytes, usageFlags));
     this.created.push(buffer);
     return buffer;
   }
@@ -107,11 +106,12 @@ async function ownBuffers(
   const { program, storages } = lowered;
   const temporaries = temporariesOf(lowered);
   const inputs = [...program.inputs.values()].map((id) => maxSpec(elementAt(program.values, id).spec));
-  for (const bytes of [...temporaries.map((storage) => storage.bytes), ...inputs.map(deviceBytes)]) checkBinding(queue, bytes);
+  const uploaded = uploadBytes(dispatches, inputs);
+  checkUpload(queue, lowered, uploaded);
   const { slots: sizes, slotOf } = planSlots(withProjectedLives(temporaries, projected));
   const slots: GPUBuffer[] = [];
   for (const bytes of sizes) slots.push(await buffers.allocate(bytes));
-  const upload = await buffers.allocate(uploadBytes(dispatches, inputs), tensorUsage | usage.uniform);
+  const upload = await buffers.allocate(uploaded, tensorUsage | usage.uniform);
   const constants = new Map<number, GPUBuffer>();
   for (const { id, definition } of storages) {
     if (definition.kind !== "constant") continue;
@@ -145,39 +145,18 @@ async function dispatchBuffers(
 
 function pieceOf(
   resource: Resource,
-  { inputs, output, extraOutputs }: Step,
+  step: Step,
   scratch: ReadonlyMap<number, GPUBuffer>,
   tables: ReadonlyMap<Uint32Array, GPUBuffer>,
 ): Piece {
   switch (resource.kind) {
-    case "input":
-      return { kind: "operand", operand: elementAt(inputs, resource.index) };
-    case "output":
-      return { kind: "operand", operand: output };
-    case "extraOutput":
-      return { kind: "operand", operand: elementAt(extraOutputs ?? [], resource.index) };
     case "scratch":
       return { kind: "buffer", buffer: entryOf(scratch, resource.slot ?? 0) };
     case "table":
       return { kind: "buffer", buffer: entryOf(tables, resource.words) };
+    default:
+      return { kind: "operand", operand: operandOf(resource, step) };
   }
-}
-
-/** @throws {UnsupportedError} for an output of a dtype that the device holds in another form */
-function checkOutputs({ outputs }: Lowered): void {
-  for (const { name, operand } of outputs) {
-    const form = recodedTo(operand.spec.dtype);
-    if (form === undefined) continue;
-    const reason = `${formatSpec(operand.spec)} is held as ${form} on the device; read its source instead`;
-    throw new UnsupportedError(`webgpu: output ${name}`, reason);
-  }
-}
-
-/** A dispatch of a step, whose number is `index`. */
-interface StepDispatch {
-  readonly index: number;
-  readonly step: Step;
-  readonly dispatch: Dispatch;
 }
 
 /**
@@ -246,16 +225,4 @@ function temporariesOf({ storages, steps, outputs }: Lowered): readonly Storage[
   for (const { inputs, output } of steps) for (const operand of [...inputs, output]) if (operand !== undefined) measure(operand);
   for (const { operand } of outputs) measure(operand);
   return storages.filter(({ definition }) => definition.kind === "node").map((storage) => ({ ...storage, bytes: entryOf(bytes, storage) }));
-}
-
-function checkBinding(queue: DeviceQueue, bytes: number): void {
-  const limit = queue.device.limits.maxStorageBufferBindingSize;
-  if (bytes > limit) {
-    throw new OutOfMemoryError(
-      queue.name,
-      bytes,
-      limit,
-      `${formatBytes(limit)} is the device's limit for one tensor; give symbolic dims smaller maxima`,
-    );
-  }
 }

@@ -1,11 +1,11 @@
-import type { TypedArray } from "@centella/core";
+import type { LoadOptions, TensorSource, TypedArray } from "@centella/core";
 import { type Chunk, chunksOf, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
 import { recodedTo } from "@centella/gpu-kernels";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
 import { blockStride, deviceBytes, paddedBytes, spaceBlocks, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { leastMappedBytes, type MappedMemory } from "../device/uploads.ts";
-import { overLimit } from "./bindingLimits.ts";
+import { persistentOverLimit } from "./bindingLimits.ts";
 
 /** About how many bytes are read from a source at a time. */
 const chunkBytes = 16 * 2 ** 20;
@@ -17,6 +17,8 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
   #buffer: GPUBuffer;
   /** Memory that a source was given to fill. */
   #place: MappedMemory | undefined;
+  /** Resolves when the last load is over; undefined if none is under way. */
+  #loading: Promise<void> | undefined;
 
   private constructor(queue: DeviceQueue, persistent: Persistent, buffer: GPUBuffer) {
     super(persistent);
@@ -32,10 +34,26 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
 
   /** Moves to a device that was opened in place of a lost one, and fills the new memory. @throws as {@link create}, and as the source */
   async moveTo(queue: DeviceQueue): Promise<void> {
+    // A load for the lost device must not write to the new one.
+    await this.#loading;
     this.#place = undefined;
     this.#queue = queue;
     this.#buffer = await allocate(queue, this.persistent);
     await this.refill();
+  }
+
+  /** Loads one source after the other: they share the memory that a source fills. */
+  override load(source: TensorSource, options: LoadOptions): Promise<void> {
+    const queue = this.#queue;
+    const load = (): Promise<void> => super.load(source, options);
+    const loaded = this.#loading === undefined ? load() : this.#loading.then(() => queue.check()).then(load);
+    const loading = loaded
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#loading === loading) this.#loading = undefined;
+      });
+    this.#loading = loading;
+    return loaded;
   }
 
   get buffer(): GPUBuffer {
@@ -120,6 +138,6 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
 async function allocate(queue: DeviceQueue, persistent: Persistent): Promise<GPUBuffer> {
   const bytes = paddedBytes(deviceBytes(persistent.spec));
   const limit = queue.device.limits.maxBufferSize;
-  if (bytes > limit) throw overLimit(persistent, bytes, limit);
-  return guardMemory(queue.device, bytes, () => createBuffer(queue.device, bytes, tensorUsage));
+  if (bytes > limit) throw persistentOverLimit(queue.name, persistent, bytes, limit);
+  return guardMemory(queue, bytes, () => createBuffer(queue, bytes, tensorUsage));
 }

@@ -2,9 +2,11 @@ import { type DimValues, type LoadOptions, Tensor, type TensorSource, type Typed
 import {
   type Binding,
   bucketsOf,
+  dimsKey,
   elementAt,
   elementCount,
   entryOf,
+  type HostResults,
   type Lowered,
   LruCache,
   maxVariants,
@@ -13,14 +15,17 @@ import {
   type PlanOwner,
   type StepTime,
   type Storage,
+  unlessAborted,
+  variantKey,
 } from "@centella/core/backend";
 import { DeviceStorage } from "../device/deviceTensor.ts";
-import { deviceBytes, roundUp, toDevice } from "../device/layout.ts";
+import { copyBytes, deviceBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import type { MappedMemory } from "../device/uploads.ts";
 import { type Tuning, untimed } from "../tuning/tuning.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
-import { submitRun } from "./submitRun.ts";
+import { RunAhead } from "./runAhead.ts";
+import { type RecordedRun, submitRun } from "./submitRun.ts";
 import type { submitTimed } from "./timeSteps.ts";
 import { type PlannedDispatch, regionOf, Variant, type VariantRun } from "./variant.ts";
 
@@ -66,9 +71,18 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   readonly #runs = new LruCache<PreparedRun>(maxRuns);
   readonly #tuning: Tuning | undefined;
   #isCompiled = false;
+  readonly #ahead = new RunAhead();
 
-  constructor(owner: PlanOwner<WebgpuPersistentBuffer>, queue: DeviceQueue, parts: PlanParts, tuning: Tuning | undefined) {
-    super(owner, parts.lowered, parts.persistents, tuning && untimedWarnings(queue, tuning, parts.dispatches));
+  /** @param warnings those of the backend's options */
+  constructor(
+    owner: PlanOwner<WebgpuPersistentBuffer>,
+    queue: DeviceQueue,
+    parts: PlanParts,
+    tuning: Tuning | undefined,
+    warnings: readonly string[],
+  ) {
+    const untuned = tuning === undefined ? [] : untimedWarnings(queue, tuning, parts.dispatches);
+    super(owner, parts.lowered, parts.persistents, [...warnings, ...untuned]);
     this.#queue = queue;
     this.#parts = parts;
     this.#tuning = tuning;
@@ -130,30 +144,17 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     const tensors = this.#tensorsOf(inputs);
     const { targets } = tensors;
     const { variant, run } = this.#prepare(dims, tensors);
-    for (const { name, to, readback } of run.outputs) if (to === "device") targets.set(name, new DeviceStorage(this.#queue, readback.spec));
-    const submitted = this.#post(tensors, signal, () => {
-      const read = this.#submit(variant, run, tensors.content, (encoder) => submitRun(this.#queue, encoder, run, targets));
-      return { results: read() };
-    });
-    const produced = submitted.then(() => signal?.throwIfAborted());
-    // A failure reaches the readers of the outputs, if there are any.
-    produced.catch(() => undefined);
-    const host = new PendingOutputs(
-      submitted.then(async ({ results }) => {
-        const done = await results;
-        if (signal?.aborted === true) for (let i = 0; i < run.outputs.length; i++) done.free(i);
-        signal?.throwIfAborted();
-        return done;
-      }),
-    );
-    for (const storage of targets.values()) storage.produced = produced;
-    const tensorsByName: Record<string, Tensor> = {};
-    let hostOutputs = 0;
-    for (const { name, readback } of run.outputs) {
-      const storage = targets.get(name);
-      tensorsByName[name] = storage === undefined ? host.tensor(readback.spec, hostOutputs++) : new Tensor(readback.spec, storage);
+    for (const { name, to, spec } of run.outputs) if (to === "device") targets.set(name, new DeviceStorage(this.#queue, spec));
+    const submitted = this.#post(tensors, signal, () => ({ results: this.#submitRun(variant, run, tensors) }));
+    const results = submitted.then(({ results }) => results);
+    const host = new PendingOutputs(unlessAborted(results, signal, run.readbacks.places.length));
+    if (targets.size > 0) {
+      const produced = submitted.then(() => signal?.throwIfAborted());
+      // A failure reaches the readers of the outputs, if there are any.
+      produced.catch(() => undefined);
+      for (const storage of targets.values()) storage.produced = produced;
     }
-    return tensorsByName;
+    return host.tensors(run.outputs, targets);
   }
 
   protected override async timeSteps(
@@ -223,8 +224,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   #runAt(dims: DimValues, content: RunTensors["content"]): PreparedRun {
-    let key = "";
-    for (const name of this.program.dims.keys()) key += `${dims[name]} `;
+    let key = dimsKey(this.program, dims);
     content.forEach((data, name) => {
       if (data instanceof DeviceStorage) key += `${name} `;
     });
@@ -239,7 +239,8 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
 
   /** Submits work when its turn comes. Retains the tensors on the device until then. */
   #post<T>({ content, waiting, targets }: RunTensors, signal: AbortSignal | undefined, work: () => T): Promise<T> {
-    const used = [...targets.values()];
+    const used: DeviceStorage[] = [];
+    targets.forEach((storage) => void used.push(storage));
     content.forEach((data) => {
       if (data instanceof DeviceStorage) used.push(data);
     });
@@ -259,13 +260,14 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   #forgetVariants(): void {
+    this.#ahead.drop();
     this.#variants.clear();
     this.#runs.clear();
   }
 
   #variant(dims: DimValues, onDevice: ReadonlySet<string>): Variant {
     const bucket = bucketsOf(this.program, dims);
-    const key = JSON.stringify([bucket, [...onDevice].sort()]);
+    const key = variantKey(bucket, onDevice);
     const found = this.#variants.get(key);
     if (found !== undefined) return found;
     const { lowered, dispatches, upload } = this.#parts;
@@ -287,6 +289,29 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     }
   }
 
+  #submitRun(variant: Variant, run: VariantRun, tensors: RunTensors): Promise<HostResults> {
+    const queue = this.#queue;
+    const recorded = this.#ahead.take(run);
+    const results =
+      recorded === undefined
+        ? this.#submit(variant, run, tensors.content, (encoder) => submitRun(queue, encoder, run, tensors.targets))
+        : this.#submitRecorded(variant, recorded, tensors);
+    this.#ahead.recordAfter(queue, run);
+    return results;
+  }
+
+  #submitRecorded(variant: Variant, recorded: RecordedRun, { content, targets }: RunTensors): Promise<HostResults> {
+    this.#writeImage(variant, recorded.run, content);
+    const results = recorded.submit(targets);
+    this.#countRun(recorded.run.imageBytes > 0);
+    return results;
+  }
+
+  #countRun(hasUpload: boolean): void {
+    this.countSteps();
+    if (hasUpload) this.#queue.counters.uploads++;
+  }
+
   /** Uploads the inputs of a run. `submit` records its dispatches after the copies of inputs, and submits all. Returns what `submit` does. */
   #submit<T>(variant: Variant, run: VariantRun, content: RunTensors["content"], submit: (encoder: GPUCommandEncoder) => T): T {
     const encoder = this.#queue.device.createCommandEncoder();
@@ -295,8 +320,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     try {
       this.#writeImage(variant, run, content);
       const result = submit(encoder);
-      this.countSteps();
-      if (run.imageBytes > 0 || filled.length > 0) this.#queue.counters.uploads++;
+      this.#countRun(run.imageBytes > 0 || filled.length > 0);
       return result;
     } finally {
       for (const { buffer } of filled) void this.#queue.uploads.release(buffer);
@@ -306,7 +330,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   #copyDeviceInputs(encoder: GPUCommandEncoder, { inputs }: VariantRun, content: RunTensors["content"]): void {
     for (const { name, spec, offset } of inputs.device) {
       const { buffer } = content.get(name) as DeviceStorage;
-      if (elementCount(spec.shape) > 0) encoder.copyBufferToBuffer(buffer, 0, this.#parts.upload, offset, roundUp(deviceBytes(spec), 4));
+      if (elementCount(spec.shape) > 0) encoder.copyBufferToBuffer(buffer, 0, this.#parts.upload, offset, copyBytes(deviceBytes(spec)));
     }
   }
 

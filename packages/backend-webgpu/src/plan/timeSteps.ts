@@ -34,7 +34,7 @@ export function submitTimed(
     else group.push(dispatch);
   }
   const timed = [...groups.values()];
-  const timestamps = new Timestamps(queue.device, 2 * timed.length);
+  const timestamps = new Timestamps(queue, 2 * timed.length);
   for (const [i, group] of timed.entries()) {
     const pass = encoder.beginComputePass({ timestampWrites: timestamps.pair(2 * i) });
     encodeDispatches(pass, group);
@@ -61,11 +61,11 @@ class Timestamps {
   readonly #resolved: GPUBuffer;
   readonly #staging: GPUBuffer;
 
-  constructor(device: GPUDevice, count: number) {
+  constructor(queue: DeviceQueue, count: number) {
     this.#counts = Array.from({ length: Math.ceil(count / maxQueries) }, (_, i) => Math.min(maxQueries, count - i * maxQueries));
-    this.#sets = this.#counts.map((each) => device.createQuerySet({ type: "timestamp", count: each }));
-    this.#resolved = createBuffer(device, count * timestampBytes, usage.queryResolve | usage.copySource);
-    this.#staging = createBuffer(device, count * timestampBytes, usage.mapRead | usage.copyTarget);
+    this.#sets = this.#counts.map((each) => queue.device.createQuerySet({ type: "timestamp", count: each }));
+    this.#resolved = createBuffer(queue, count * timestampBytes, usage.queryResolve | usage.copySource);
+    this.#staging = createBuffer(queue, count * timestampBytes, usage.mapRead | usage.copyTarget);
   }
 
   /** Has a pass write timestamps `first` and `first + 1`. */

@@ -1,9 +1,9 @@
-import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/core";
+import { type ConcreteSpec, type DimValues, UnsupportedError } from "@centella/core";
 import { elementAt, entryOf, type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Region } from "../device/buffers.ts";
 import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
-import type { Readback } from "../device/readbacks.ts";
+import { type Readback, type ReadbackLayout, readbackLayout } from "../device/readbacks.ts";
 import { leastMappedBytes } from "../device/uploads.ts";
 import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
 
@@ -62,11 +62,10 @@ type InputSource = "image" | "mapped" | "device";
 const sources: readonly InputSource[] = ["image", "mapped", "device"];
 
 /** An output, the id of its storage, and where its content is in the plan's memory. */
-interface OutputPlace {
+interface OutputPlace extends Readback {
   readonly name: string;
   readonly to: "host" | "device";
   readonly storage: number;
-  readonly readback: Readback;
 }
 
 /** What runs of the same extents have in common: uniforms, grids, and the specs of inputs and outputs. */
@@ -76,6 +75,8 @@ export interface VariantRun {
   /** The dispatches in the parts that an idle device gets one by one: it works on one while the host records the next. */
   readonly parts: readonly (readonly ReadyDispatch[])[];
   readonly outputs: readonly OutputPlace[];
+  /** The outputs that go to the host. */
+  readonly readbacks: ReadbackLayout;
   /** Names of the large outputs on the device by their storages' ids. Kernels write them where they stay: a copy takes longer than most kernels. */
   readonly direct: ReadonlyMap<number, string>;
   /** The uniform blocks, from the beginning of the upload buffer on. */
@@ -159,22 +160,19 @@ export class Variant {
     const dispatches = planned.flatMap((each): ReadyDispatch[] => {
       const { groups } = entryOf(sizes, each.dispatch);
       if (groups === 0) return [];
-      const { step, pipeline } = each;
-      return [{ step, pipeline, bindGroup: this.#bindGroupOf(each), ...grid(groups, limit), ...this.#targetsOf(each, direct) }];
+      const { op, step, pipeline } = each;
+      return [{ step, pipeline, bindGroup: this.#bindGroupOf(each), ...grid(op, groups, limit), ...this.#targetsOf(each, direct) }];
+    });
+    const outputs = lowered.outputs.map(({ name, to, operand }): OutputPlace => {
+      return { name, to, storage: operand.storage.id, spec: resolveSpec(operand.spec, dims), from: this.#regionOf(operand) };
     });
     return {
       direct,
       inputs: { image, mapped: inputsFrom("mapped"), device: inputsFrom("device") },
       dispatches,
-      parts: partsOf(dispatches),
-      outputs: lowered.outputs.map(({ name, to, operand }) => {
-        return {
-          name,
-          to,
-          storage: operand.storage.id,
-          readback: { spec: resolveSpec(operand.spec, dims), from: this.#regionOf(operand) },
-        };
-      }),
+      parts: submissionParts(dispatches),
+      outputs,
+      readbacks: readbackLayout(outputs.filter(({ to }) => to === "host")),
       uniforms: packUniforms(this.#uniforms, sizes),
       imageBytes: last === undefined ? this.#uniforms.bytes : last.offset + paddedBytes(deviceBytes(last.spec)),
     };
@@ -235,10 +233,10 @@ export class Variant {
 }
 
 /** Dispatches of a run's first part. */
-const firstPart = 32;
+export const firstPart = 32;
 
 /** Parts of which each has at least twice as many dispatches as the one before; a single one of up to twice {@link firstPart} dispatches. */
-function partsOf(dispatches: readonly ReadyDispatch[]): readonly (readonly ReadyDispatch[])[] {
+export function submissionParts(dispatches: readonly ReadyDispatch[]): readonly (readonly ReadyDispatch[])[] {
   const parts: (readonly ReadyDispatch[])[] = [];
   let from = 0;
   for (let size = firstPart; dispatches.length - from > 2 * size; size *= 2) {
@@ -282,10 +280,13 @@ export function encodeDispatches(pass: GPUComputePassEncoder, dispatches: Iterab
   }
 }
 
-/** Splits a number of workgroups over two axes; kernels skip the excess. @throws {OutOfMemoryError} beyond both axes' limit */
-export function grid(groups: number, limit: number): { readonly x: number; readonly y: number } {
+/** Splits an op's workgroups over two axes; kernels skip the excess. @throws {UnsupportedError} beyond both axes' limit */
+export function grid(op: string, groups: number, limit: number): { readonly x: number; readonly y: number } {
   const y = Math.ceil(groups / limit);
-  if (y > limit) throw new OutOfMemoryError("webgpu", groups, limit * limit, "the dispatch has more workgroups than the device can count");
+  if (y > limit) {
+    const reason = `${groups} workgroups are more than the ${limit * limit} that the device can count; use smaller tensors or another backend`;
+    throw new UnsupportedError(`webgpu: ${op}`, reason);
+  }
   return { x: Math.ceil(groups / y), y };
 }
 

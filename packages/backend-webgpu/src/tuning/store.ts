@@ -6,7 +6,7 @@ import { check, nonEmptyString } from "@centella/quant/checks";
  * that fails, or has something else under a key, costs a new measurement and nothing else.
  */
 export interface TuningStore {
-  /** Returns what `set` was given for the key; anything else if there is nothing. */
+  /** Returns the value that `set` was given for the key, undefined or null if there is none. Anything but a string counts as none. */
   get(key: string): unknown;
   set(key: string, value: string): unknown;
 }

@@ -85,6 +85,7 @@ function dimsOf({ sizeIn }: Dispatch, dims: ProgramGraph["dims"]): DimValues | u
 
 /** A form that can be timed. */
 interface TimedForm {
+  readonly op: string;
   readonly name: string;
   readonly dispatch: Dispatch;
   readonly pipeline: GPUComputePipeline;
@@ -96,7 +97,7 @@ async function formsOf(queue: DeviceQueue, { op, dispatch }: FormedPlanned): Pro
   const all = [{ name: own, dispatch: dispatch as Dispatch }, ...others.map((name) => ({ name, dispatch: inForm(dispatch, name) }))];
   const compiled = all.map(async (form): Promise<TimedForm | undefined> => {
     try {
-      return { ...form, pipeline: await queue.guard(queue.pipelines.get(op, form.dispatch)) };
+      return { ...form, op, pipeline: await queue.guard(queue.pipelines.get(op, form.dispatch)) };
     } catch (error) {
       if (error instanceof KernelError && form.name !== own) return undefined;
       throw error;
@@ -199,7 +200,7 @@ class FormTimer {
   /** The dispatches of a form at each of the places. */
   async #readyOf(
     step: number,
-    { dispatch, pipeline }: TimedForm,
+    { op, dispatch, pipeline }: TimedForm,
     places: readonly FixedBindings[],
     bound: ReadonlyMap<number, GPUBuffer>,
   ): Promise<ReadyDispatch[]> {
@@ -209,7 +210,7 @@ class FormTimer {
     const uniform = await this.#allocate(uniforms.length, tensorUsage | usage.uniform);
     device.queue.writeBuffer(uniform, 0, uniforms);
     const layout = pipelines.layout(dispatch);
-    const { x, y } = grid(size.groups, device.limits.maxComputeWorkgroupsPerDimension);
+    const { x, y } = grid(op, size.groups, device.limits.maxComputeWorkgroupsPerDimension);
     const entry: GPUBufferBinding = { buffer: uniform, offset: 0, size: roundUp(4 * dispatch.uniforms.length, 16) };
     return places.map((fixed) => {
       const resources = dispatch.bindings.map((_, i): GPUBufferBinding => fixed.get(i) ?? { buffer: entryOf(bound, i) });
@@ -269,8 +270,7 @@ class FormTimer {
   }
 
   async #allocate(bytes: number, usageFlags: number): Promise<GPUBuffer> {
-    const { device } = this.#queue;
-    const buffer = await guardMemory(device, bytes, () => createBuffer(device, bytes, usageFlags));
+    const buffer = await guardMemory(this.#queue, bytes, () => createBuffer(this.#queue, bytes, usageFlags));
     this.#buffers.push(buffer);
     return buffer;
   }

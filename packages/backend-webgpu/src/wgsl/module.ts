@@ -36,7 +36,6 @@ export function defineDispatch<F extends FieldTypes>(parts: {
   ].join("\n");
   const directives = [
     ...(/\bsubgroup[A-Z]/.test(text) ? [subgroupDirectives] : []),
-    ...(/\bf16\b/.test(text) ? ["enable f16;"] : []),
     ...(/\bsubgroupMatrix/.test(text) ? [matrixDirectives] : []),
   ];
   const code = [...directives, text].join("\n");
@@ -54,8 +53,9 @@ export function defineDispatch<F extends FieldTypes>(parts: {
 /** Directives of modules with subgroup operations. Kernels call them where all lanes of a subgroup do, which compilers cannot prove. */
 const subgroupDirectives = "enable subgroups;\ndiagnostic(off, subgroup_uniformity);";
 
-/** Directives of modules that multiply matrices of subgroups. */
-const matrixDirectives = "enable chromium_experimental_subgroup_matrix;\ndiagnostic(off, chromium.subgroup_matrix_uniformity);";
+/** Directives of modules that multiply matrices of halves. */
+const matrixDirectives =
+  "enable f16;\nenable chromium_experimental_subgroup_matrix;\ndiagnostic(off, chromium.subgroup_matrix_uniformity);";
 
 /** Returns a dispatch whose bindings of these names are bound to other resources. */
 export function rebind(dispatch: Dispatch, resources: Readonly<Record<string, Resource>>): Dispatch {

@@ -1,8 +1,15 @@
 import type { DimValues, ParamsOf } from "@centella/core";
-import type { KernelCall, KernelOf } from "../shared/kernel.ts";
+import { input } from "../../wgsl/module.ts";
+import type { Binding, ElementType, KernelCall, KernelOf } from "../shared/kernel.ts";
 import { extent } from "../shared/shape.ts";
 
 export type AttentionCall = KernelCall<Parameters<KernelOf<"attention">["dispatches"]>[0]["inputs"]>;
+
+/** The bindings of what all kernels of attention read, given the element types of queries and of the cache. */
+export function attentionBindings(query: ElementType, cache: ElementType): readonly Binding[] {
+  const indices = ["positions", "seqOf", "blockTable", "seqLens"].map((name, i) => input(name, 2 + i, "i32"));
+  return [input("q", 0, query), input("cache", 1, cache), ...indices];
+}
 
 /** Uniforms of kernels whose workgroups have several tokens. */
 export const tokenUniforms = {

@@ -5,7 +5,7 @@ import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
 import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
 import type { Binding, Dispatch, ElementType } from "../shared/kernel.ts";
 import { extent, maximum, range } from "../shared/shape.ts";
-import type { AttentionCall } from "./attentionCall.ts";
+import { type AttentionCall, attentionBindings } from "./attentionCall.ts";
 import { adjustScores, type ScoreTerms, termsOf, unseen } from "./attentionScores.ts";
 import { cacheElements, cacheWidth } from "./cacheElements.ts";
 
@@ -77,16 +77,7 @@ export function sums(call: AttentionCall, params: Params, { parts, apart, takes 
   const terms = termsOf(call, params, !isShared);
   const [dK, dV] = [maximum(elementAt(q.shape, 2)), maximum(elementAt(y.shape, 2))];
   const vectors = vectorsOf(cache.dtype, [dK, dV]);
-  const bindings = [
-    input("q", 0),
-    input("cache", 1, vectors.element),
-    input("positions", 2, "i32"),
-    input("seqOf", 3, "i32"),
-    input("blockTable", 4, "i32"),
-    input("seqLens", 5, "i32"),
-    ...terms.bindings,
-    isShared ? sharesOf(call, parts, apart) : output("y"),
-  ];
+  const bindings = [...attentionBindings("f32", vectors.element), ...terms.bindings, isShared ? sharesOf(call, parts, apart) : output("y")];
   return defineDispatch({
     bindings,
     uniforms: {

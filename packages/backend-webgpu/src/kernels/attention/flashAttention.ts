@@ -1,24 +1,28 @@
 import type { ParamsOf } from "@centella/core";
-import { fourDeclarations, fourType } from "../../wgsl/fours.ts";
-import { defineDispatch, input, output } from "../../wgsl/module.ts";
+import { defineDispatch, output } from "../../wgsl/module.ts";
 import type { Dispatch } from "../shared/kernel.ts";
 import { range } from "../shared/shape.ts";
-import { type AttentionCall, tokenUniforms, tokenValues } from "./attentionCall.ts";
+import { type AttentionCall, attentionBindings, tokenUniforms, tokenValues } from "./attentionCall.ts";
 import { type ScoreTerms, termsOf } from "./attentionScores.ts";
 import {
   across,
+  downOf,
   type FlashForm,
   flashGroups,
+  fourRows,
+  lanePlace,
   lanesOf,
   ownVectors,
   positionsAtOnce,
-  rowsPerLane,
-  tileFours,
+  rows,
+  rowVectors,
+  tileRows,
+  tileWidth,
   valueElements,
 } from "./flashForm.ts";
 import { scoresText } from "./flashScores.ts";
 import { valuesText } from "./flashValues.ts";
-import { weightDeclarations, weightsText } from "./flashWeights.ts";
+import { exchangeText, weightDeclarations, weightsText } from "./flashWeights.ts";
 
 /** Attention of many tokens. `takes` are the numbers of tokens of the runs that it computes. */
 export function flashAttention(
@@ -29,16 +33,7 @@ export function flashAttention(
 ): Dispatch {
   const terms = termsOf(call, params, true);
   return defineDispatch({
-    bindings: [
-      input("q", 0, "vec4f"),
-      input("cache", 1, form.cache.element),
-      input("positions", 2, "i32"),
-      input("seqOf", 3, "i32"),
-      input("blockTable", 4, "i32"),
-      input("seqLens", 5, "i32"),
-      ...terms.bindings,
-      output("y", "vec4f"),
-    ],
+    bindings: [...attentionBindings("vec4f", form.cache.element), ...terms.bindings, output("y", "vec4f")],
     uniforms: tokenUniforms,
     lanes: lanesOf(form),
     ...flashText(params, form, terms),
@@ -52,77 +47,101 @@ export function flashAttention(
 
 /**
  * Attention of a workgroup's rows in one pass over the cache, tile by tile. Keys and values pass through the workgroup's memory, where all
- * rows share them; scores do not leave it. A lane computes some rows at a few positions, then the same rows of a few elements.
+ * rows share them. A lane computes some rows at a few positions, then the same rows of a few elements.
  */
 function flashText(
   params: ParamsOf<"attention">,
   form: FlashForm,
   terms: ScoreTerms,
 ): { readonly declarations: readonly string[]; readonly body: string } {
-  const { rows, heads, cache, valueParts } = form;
-  const { hasSinks } = terms;
-  const vectors = ownVectors(form);
-  const size = valueElements(form);
+  const { heads, cache, valueParts } = form;
   const [tile, tiles] = valueParts > 1 ? [`(group / ${valueParts}u)`, `(p.groups / ${valueParts}u)`] : ["group", "p.groups"];
-  const valueStart = valueParts > 1 ? `group % ${valueParts}u * ${size / 4}u + ` : "";
   const declarations = [
     ...terms.declarations,
     ...cache.declarations,
     weightDeclarations,
-    ...fourDeclarations,
     "const absent = 0xffffffffu;",
-    `var<workgroup> tiles: array<${fourType}, ${tileFours(form)}>;`,
+    `var<workgroup> tiles: array<array<vec4f, ${tileWidth}>, ${tileRows(form)}>;`,
     // Where each position of the tile is in the cache.
     `var<workgroup> places: array<u32, ${positionsAtOnce}>;`,
     // Not 0 once a position was found that no row sees although it is in a sequence: its block is not in the cache.
     "var<workgroup> gaps: atomic<u32>;",
     // First position that a row sees, the end of those, and its own.
     `var<workgroup> spans: array<vec3i, ${rows}>;`,
-    `var<workgroup> factors: array<f32, ${rows}>;`,
-    `var<workgroup> exchanged: array<f32, ${lanesOf(form)}>;`,
   ];
+  const values = valuesText(form);
   const body = [
-    `let tx = lane % ${across}u; let ty = lane / ${across}u;`,
+    lanePlace,
     `let headGroups = p.heads / ${heads}u;`,
     `let h0 = ${tile} % headGroups * ${heads}u;`,
     "let kv = h0 / p.perKvHead;",
     // Late tokens see most positions: their workgroups start first.
     `let t0 = (${tiles} / headGroups - 1u - ${tile} / headGroups) * ${rows / heads}u;`,
     `let tEnd = min(t0 + ${rows / heads}u, p.tokens);`,
-    `let row = lane % ${rows}u;`,
-    `let t = t0 + row / ${heads}u;`,
-    `var top = ${hasSinks ? `sinkOf(h0 + row % ${heads}u)` : "unseen"}; var total = ${hasSinks ? "1.0" : "0.0"};`,
-    ...range(rowsPerLane).flatMap((i) => vectors.map((v) => `var o${i}_${v} = vec4f();`)),
+    ...sumsText(form, terms),
     "var begin = t0;",
     "while (begin < tEnd) {",
     ...sequenceText(params),
-    `if (lane < ${rows}u) {`,
-    "let own = min(t, tEnd - 1u);",
-    "let isOwn = t >= begin && t < until;",
-    `spans[row] = select(vec3i(), vec3i(${firstOf("positions[own]", params)}, ${endOf("positions[own]", params)}, positions[own]), isOwn);`,
-    "}",
+    ...spansText(form, params),
     `for (var base = start; base < finish; base += ${positionsAtOnce}) {`,
     ...placesText(form),
     ...scoresText(form),
+    ...values.fetch,
     ...weightsText(params, form, terms),
-    ...valuesText(form),
+    ...values.add,
     "}",
     "begin = until;",
     "}",
-    "workgroupBarrier();",
-    `if (lane < ${rows}u) { factors[row] = select(0.0, 1.0 / total, total > 0.0); }`,
-    "workgroupBarrier();",
+    ...storesText(form),
+  ];
+  return { declarations, body: body.join("\n") };
+}
+
+/** The lane's largest scores, sums of weights, and sums of values. The lanes of a row add up their sums of weights in the end. */
+function sumsText(form: FlashForm, { hasSinks }: ScoreTerms): readonly string[] {
+  const { rowsPerLane, heads } = form;
+  const sink = (i: number): string => `sinkOf(h0 + (ty + ${i * downOf(form)}u) % ${heads}u)`;
+  return [
+    ...rowVectors(form).flatMap((a) => [
+      `var top${a} = ${hasSinks ? fourRows(a, sink) : "vec4f(unseen)"};`,
+      `var total${a} = vec4f(${hasSinks ? "select(0.0, 1.0, tx == 0u)" : ""});`,
+    ]),
+    ...range(rowsPerLane).flatMap((i) => ownVectors(form).map((v) => `var o${i}_${v} = vec4f();`)),
+  ];
+}
+
+/** Stores the lane's results. */
+function storesText(form: FlashForm): readonly string[] {
+  const { rowsPerLane, heads, valueParts } = form;
+  const size = valueElements(form);
+  const start = valueParts > 1 ? `group % ${valueParts}u * ${size / 4}u + ` : "";
+  return [
+    ...exchangeText(form, "total", (a, b) => `${a} + ${b}`),
+    ...rowVectors(form).map((a) => `let factor${a} = select(vec4f(), 1.0 / total${a}, total${a} > vec4f());`),
     ...range(rowsPerLane).flatMap((i) => [
       "{",
-      `let r = ty * ${rowsPerLane}u + ${i}u; let t = t0 + r / ${heads}u; let h = h0 + r % ${heads}u;`,
-      ...vectors.map((v) => {
+      `let r = ty + ${i * downOf(form)}u; let t = t0 + r / ${heads}u; let h = h0 + r % ${heads}u;`,
+      ...ownVectors(form).map((v) => {
         const guard = (v + 1) * 4 * across <= size ? "t < tEnd" : `t < tEnd && tx < ${(size - v * 4 * across) / 4}u`;
-        return `if (${guard}) { y[(t * p.heads + h) * ${form.dV / 4}u + ${valueStart}tx + ${v * across}u] = o${i}_${v} * factors[r]; }`;
+        const at = `(t * p.heads + h) * ${form.dV / 4}u + ${start}tx + ${v * across}u`;
+        return `if (${guard}) { y[${at}] = o${i}_${v} * factor${i >> 2}[${i & 3}]; }`;
       }),
       "}",
     ]),
   ];
-  return { declarations, body: body.join("\n") };
+}
+
+/** Which positions the rows see, row by row. */
+function spansText(form: FlashForm, params: ParamsOf<"attention">): readonly string[] {
+  const { heads } = form;
+  return [
+    `for (var row = lane; row < ${rows}u; row += ${lanesOf(form)}u) {`,
+    `let t = t0 + row / ${heads}u;`,
+    "let own = min(t, tEnd - 1u);",
+    "let isOwn = t >= begin && t < until;",
+    `spans[row] = select(vec3i(), vec3i(${firstOf("positions[own]", params)}, ${endOf("positions[own]", params)}, positions[own]), isOwn);`,
+    "}",
+  ];
 }
 
 function firstOf(position: string, { window }: ParamsOf<"attention">): string {
@@ -152,16 +171,16 @@ function sequenceText(params: ParamsOf<"attention">): readonly string[] {
   ];
 }
 
-function placesText({ dK, dV }: FlashForm): readonly string[] {
+function placesText(form: FlashForm): readonly string[] {
   return [
     "workgroupBarrier();",
-    `if (lane < ${positionsAtOnce}u) {`,
-    "let j = base + i32(lane); let seen = min(j, finish - 1);",
+    `for (var at = lane; at < ${positionsAtOnce}u; at += ${lanesOf(form)}u) {`,
+    "let j = base + i32(at); let seen = min(j, finish - 1);",
     "let block = blockTable[sequence * p.maxBlocks + seen / p.blockSize];",
     "let place = block * p.blockSize + seen % p.blockSize;",
     "let isThere = j < finish && block >= 0 && block <= p.size / p.blockSize && place < p.size;",
     "if (j < finish && !isThere) { atomicStore(&gaps, 1u); }",
-    `places[lane] = select(absent, (u32(place) * p.kvHeads + kv) * ${dK + dV}u, isThere);`,
+    `places[at] = select(absent, (u32(place) * p.kvHeads + kv) * ${form.dK + form.dV}u, isThere);`,
     "}",
     "workgroupBarrier();",
   ];

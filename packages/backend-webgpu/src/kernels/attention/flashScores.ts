@@ -1,70 +1,124 @@
 import { range } from "../shared/shape.ts";
 import { cacheWidth } from "./cacheElements.ts";
-import { across, depthAtOnce, type FlashForm, fetchText, lanesOf, positionsAtOnce, rowsPerLane } from "./flashForm.ts";
+import {
+  across,
+  depthAtOnce,
+  downOf,
+  type FlashForm,
+  fetchText,
+  lanesOf,
+  positionsAtOnce,
+  positionsPerLane,
+  positionVectors,
+  rows,
+  tileRowsOf,
+} from "./flashForm.ts";
 
-/** Scores of the lane's rows and positions, `s<row>`. The next elements are on their way while these are multiplied. */
+/** Vectors of the depth that are in the workgroup's memory at once. */
+const quads = depthAtOnce / 4;
+
+/** Rows of the workgroup's memory that queries take. */
+const queryRows = quads * tileRowsOf(rows);
+
+/** What a lane reads at once of queries or of keys: expressions of the row or position, and of the number of the part of it. */
+interface Read {
+  readonly name: string;
+  readonly of: string;
+  readonly part: string;
+}
+
+/** The reads of `lanes` lanes, each of which has as many of `count` rows or positions with `parts` parts. Neighbouring lanes read neighbouring parts. */
+function readsOf(kind: string, count: number, parts: number, lanes: number): readonly Read[] {
+  return range((count * parts) / lanes).map((n) => {
+    const index = `(lane + ${n * lanes}u)`;
+    return { name: `${kind}${n}`, of: `${index} / ${parts}u`, part: `${index} % ${parts}u` };
+  });
+}
+
+/**
+ * Scores of the lane's rows and positions: `s<row>_<vector>`, four positions that are 16 apart. Vectors in the workgroup's memory are along the depth,
+ * so that lanes write whole ones; lanes turn those of four positions. The next elements are on their way while these are multiplied.
+ */
 export function scoresText(form: FlashForm): readonly string[] {
-  const { rows, dK, heads, cache } = form;
+  const { rowsPerLane, dK, cache } = form;
   const lanes = lanesOf(form);
-  const keyFours = (depthAtOnce * rows) / 4;
-  const perRow = depthAtOnce / 4;
-  const queries = range((rows * perRow) / lanes).map((n) => ({ name: `query${n}`, index: `(lane + ${n * lanes}u)` }));
-  const keys = range((positionsAtOnce * depthAtOnce) / cacheWidth / lanes).map((n) => ({
-    name: `key${n}`,
-    index: `(lane + ${n * lanes}u)`,
-  }));
-  // The last step may have fewer elements. Lanes beyond them read others of the same row, which nothing multiplies.
-  const isUneven = dK % depthAtOnce !== 0;
-  const within = (at: string, last: number): string => (isUneven ? `min(${at}, ${last}u)` : at);
-  const fetch = (at: string): readonly string[] => [
-    ...queries.map(({ name, index }) => {
-      const r = `${index} % ${rows}u`;
-      const element = within(`${at} / 4u + ${index} / ${rows}u`, dK / 4 - 1);
-      return `${name} = q[(min(t0 + ${r} / ${heads}u, tEnd - 1u) * p.heads + h0 + ${r} % ${heads}u) * ${dK / 4}u + ${element}] * p.scale;`;
-    }),
-    ...keys.map(({ name, index }) =>
-      fetchText(
-        name,
-        `${index} % ${positionsAtOnce}u`,
-        within(`${at} + ${index} / ${positionsAtOnce}u * ${cacheWidth}u`, dK - cacheWidth),
-        form,
-      ),
-    ),
-  ];
-  const element = (e: number): string => `[${e % 4}]`;
+  const queries = readsOf("query", rows, quads, lanes);
+  const keys = readsOf("key", positionsAtOnce, depthAtOnce / cacheWidth, lanes);
+  const fetch = (depth: string): readonly string[] => fetchesText(form, queries, keys, depth);
   return [
     ...queries.map(({ name }) => `var ${name} = vec4f();`),
     ...keys.map(({ name }) => `var ${name} = ${cache.packed}();`),
     ...fetch("0u"),
-    ...range(rowsPerLane).map((i) => `var s${i} = vec4f();`),
+    ...range(rowsPerLane).flatMap((i) => positionVectors.map((v) => `var s${i}_${v} = vec4f();`)),
     `for (var depth = 0u; depth < ${dK}u; depth += ${depthAtOnce}u) {`,
     "workgroupBarrier();",
-    ...queries.flatMap(({ name, index }) =>
-      range(4).map(
-        (e) => `tiles[(${index} / ${rows}u * 4u + ${e}u) * ${rows / 4}u + ${index} % ${rows}u / 4u][lane & 3u] = ${name}${element(e)};`,
-      ),
+    ...queries.map(({ name, of, part }) => `${tileAt(0, rows, part, of, downOf(form))} = ${name};`),
+    ...keys.flatMap(({ name, of, part }) =>
+      cache.vectors(name).map((vector, v) => {
+        const quad = `(${part} * ${cacheWidth / 4}u + ${v}u)`;
+        return `${tileAt(queryRows, positionsAtOnce, quad, of, across)} = ${vector};`;
+      }),
     ),
-    ...keys.flatMap(({ name, index }) => [
-      "{",
-      `let at = ${keyFours}u + ${index} / ${positionsAtOnce}u * ${(cacheWidth * positionsAtOnce) / 4}u + lane % ${across}u;`,
-      `let part = ${index} % ${positionsAtOnce}u / ${across}u;`,
-      ...cache
-        .vectors(name)
-        .flatMap((vector, v) => [
-          `let vector${v} = ${vector};`,
-          ...range(4).map((e) => `tiles[at + ${((4 * v + e) * positionsAtOnce) / 4}u][part] = vector${v}${element(e)};`),
-        ]),
-      "}",
-    ]),
     "workgroupBarrier();",
     `if (depth + ${depthAtOnce}u < ${dK}u) {`,
     ...fetch(`(depth + ${depthAtOnce}u)`),
     "}",
-    `for (var k = 0u; k < ${isUneven ? `min(${depthAtOnce}u, ${dK}u - depth)` : `${depthAtOnce}u`}; k++) {`,
-    ...range(rowsPerLane / 4).map((a) => `let a${a} = vectorOf(tiles[k * ${rows / 4}u + ty * ${rowsPerLane / 4}u + ${a}u]);`),
-    `let b = vectorOf(tiles[${keyFours}u + k * ${across}u + tx]);`,
-    ...range(rowsPerLane).map((i) => `s${i} = fma(vec4f(a${i >> 2}[${i & 3}]), b, s${i});`),
+    ...range(quads).flatMap((quad) => productsText(form, quad)),
     "}",
+  ];
+}
+
+/** Reads queries, scaled, and keys from element `depth` on; zeros beyond the last one. */
+function fetchesText(form: FlashForm, queries: readonly Read[], keys: readonly Read[], depth: string): readonly string[] {
+  const { dK, heads, cache } = form;
+  const within = (at: string, end: number, statement: string, none: string): string =>
+    dK % depthAtOnce === 0 ? statement : `if (${at} < ${end}u) { ${statement} } else { ${none} }`;
+  return [
+    ...queries.map(({ name, of, part }) => {
+      const element = `${depth} / 4u + ${part}`;
+      const row = `(min(t0 + ${of} / ${heads}u, tEnd - 1u) * p.heads + h0 + (${of}) % ${heads}u)`;
+      return within(element, dK / 4, `${name} = q[${row} * ${dK / 4}u + ${element}] * p.scale;`, `${name} = vec4f();`);
+    }),
+    ...keys.map(({ name, of, part }) => {
+      const element = `${depth} + ${part} * ${cacheWidth}u`;
+      return within(element, dK, fetchText(name, of, element, form), `${name} = ${cache.packed}();`);
+    }),
+  ];
+}
+
+/** What places of lanes are shifted by for a vector of the depth, among `count` of them: lanes that write neighbouring vectors use different banks. */
+function shiftOf(quad: number, count: number): number {
+  return (quad * 2) % Math.min(count, 8);
+}
+
+/** Where vector `quad` of row or position `of` is, two expressions. `first` is the first row of memory; `count` lanes share those of a vector. */
+function tileAt(first: number, all: number, quad: string, of: string, count: number): string {
+  const row = `${first}u + ${quad} * ${tileRowsOf(all)}u + ${of} / ${across}u`;
+  return `tiles[${row}][(${of} % ${across}u) ^ (${quad} * 2u % ${Math.min(count, 8)}u)]`;
+}
+
+/** Adds the products of vector `quad` of the depth. */
+function productsText(form: FlashForm, quad: number): readonly string[] {
+  const down = downOf(form);
+  const own = range(form.rowsPerLane);
+  return [
+    "{",
+    `let xAt = tx ^ ${shiftOf(quad, across)}u; let yAt = ty ^ ${shiftOf(quad, down)}u;`,
+    ...range(positionsPerLane).map((e) => `let b${e} = tiles[${queryRows + quad * tileRowsOf(positionsAtOnce) + e}][xAt];`),
+    ...own.map((i) => {
+      const row = i * down;
+      return `let a${i} = tiles[${quad * tileRowsOf(rows) + Math.floor(row / across)}][yAt${row % across === 0 ? "" : ` + ${row % across}u`}];`;
+    }),
+    ...[..."xyzw"].flatMap((part) =>
+      positionVectors.flatMap((v) => [
+        "{",
+        `let b = vec4f(${range(4)
+          .map((e) => `b${4 * v + e}.${part}`)
+          .join(", ")});`,
+        ...own.map((i) => `s${i}_${v} = fma(vec4f(a${i}.${part}), b, s${i}_${v});`),
+        "}",
+      ]),
+    ),
     "}",
   ];
 }

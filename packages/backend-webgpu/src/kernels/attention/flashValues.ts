@@ -7,52 +7,98 @@ import {
   lanesOf,
   ownVectors,
   positionsAtOnce,
-  rowsPerLane,
+  positionsPerLane,
+  rowVectorAt,
+  rowVectors,
   valueElements,
-  weightStride,
 } from "./flashForm.ts";
 
-/** Adds the values of the tile's positions to the lane's sums, `o<row>_<vector>`. */
-export function valuesText(form: FlashForm): readonly string[] {
+/** What adds a tile's values to the lane's sums. */
+export interface ValuesText {
+  /** Reads the first values: they are on their way while scores become weights. */
+  readonly fetch: readonly string[];
+  /** Adds the values of all positions, by their weights, to `o<row>_<vector>`. */
+  readonly add: readonly string[];
+}
+
+/** What a lane reads at once of values: expressions of the position and of the number of the part of it, and whether there is such a part. */
+interface Read {
+  readonly name: string;
+  readonly of: string;
+  readonly part: string;
+  readonly guard: string;
+}
+
+function readsOf(form: FlashForm): readonly Read[] {
+  const [lanes, parts] = [lanesOf(form), valueElements(form) / cacheWidth];
+  const count = form.valuesAtOnce * parts;
+  return range(Math.ceil(count / lanes)).map((n) => {
+    const isWhole = (n + 1) * lanes <= count;
+    const index = isWhole ? `(lane + ${n * lanes}u)` : `min(lane + ${n * lanes}u, ${count - 1}u)`;
+    const guard = isWhole ? "" : `if (lane + ${n * lanes}u < ${count}u) `;
+    return { name: `value${n}`, of: `${index} / ${parts}u`, part: `${index} % ${parts}u`, guard };
+  });
+}
+
+/** The weights of a slice of the tile's positions pass through the workgroup's memory together with their values. */
+export function valuesText(form: FlashForm): ValuesText {
   const { dK, cache, valueParts, valuesAtOnce } = form;
-  const size = valueElements(form);
-  const lanes = lanesOf(form);
-  const stride = weightStride(form);
-  const valueFours = positionsAtOnce * stride;
-  const own = ownVectors(form);
-  const begin = valueParts > 1 ? `${dK}u + group % ${valueParts}u * ${size}u` : `${dK}u`;
-  const reads = (valuesAtOnce * size) / cacheWidth;
-  const values = range(Math.ceil(reads / lanes)).map((n) => ({ name: `value${n}`, index: `min(lane + ${n * lanes}u, ${reads - 1}u)` }));
+  const begin = valueParts > 1 ? `${dK}u + group % ${valueParts}u * ${valueElements(form)}u` : `${dK}u`;
+  const reads = readsOf(form);
+  const slices = positionsAtOnce / valuesAtOnce;
   const fetch = (first: string): readonly string[] =>
-    values.map(({ name, index }) =>
-      fetchText(name, `${first} + ${index} / ${size / cacheWidth}u`, `${begin} + ${index} % ${size / cacheWidth}u * ${cacheWidth}u`, form),
-    );
-  return [
-    ...values.map(({ name }) => `var ${name} = ${cache.packed}();`),
-    ...fetch("0u"),
-    ...range(rowsPerLane).map(
-      (i) => `{ let kept = factors[ty * ${rowsPerLane}u + ${i}u]; ${own.map((v) => `o${i}_${v} *= kept;`).join(" ")} }`,
-    ),
-    `for (var first = 0u; first < ${positionsAtOnce}u; first += ${valuesAtOnce}u) {`,
-    "workgroupBarrier();",
-    ...values.flatMap(({ name, index }) => [
-      `{ let at = ${valueFours}u + ${index} * ${cacheWidth / 4}u;`,
-      ...cache.vectors(name).map((vector, v) => `tiles[at + ${v}u] = fourOf(${vector});`),
+    reads.map(({ name, of, part }) => fetchText(name, `${first} + ${of}`, `${begin} + ${part} * ${cacheWidth}u`, form));
+  const own = ownVectors(form).length;
+  const valueAt = (of: string, part: string, v: number): string => {
+    const vector = `(${part} * ${cacheWidth / 4}u + ${v}u)`;
+    return `tiles[${valuesAtOnce}u + ${of} * ${own}u + ${vector} / ${across}u][${vector} % ${across}u]`;
+  };
+  return {
+    fetch: [...reads.map(({ name }) => `var ${name} = ${cache.packed}();`), ...fetch("0u")],
+    add: [
+      `for (var slice = 0u; slice < ${slices}u; slice++) {`,
+      "workgroupBarrier();",
+      ...weightsText(form),
+      ...reads.map(({ name, of, part, guard }) => {
+        const writes = cache.vectors(name).map((vector, v) => `${valueAt(of, part, v)} = ${vector};`);
+        return `${guard}{ ${writes.join(" ")} }`;
+      }),
+      "workgroupBarrier();",
+      `if (slice + 1u < ${slices}u) {`,
+      ...fetch(`(slice + 1u) * ${valuesAtOnce}u`),
       "}",
-    ]),
-    "workgroupBarrier();",
-    `if (first + ${valuesAtOnce}u < ${positionsAtOnce}u) {`,
-    ...fetch(`first + ${valuesAtOnce}u`),
+      ...range(valuesAtOnce).flatMap((n) => productsText(form, n)),
+      "}",
+    ],
+  };
+}
+
+/** Writes the lane's weights of the slice: those of one position, or of none where a slice has fewer positions than lanes share a row. */
+function weightsText(form: FlashForm): readonly string[] {
+  const { valuesAtOnce } = form;
+  const parts = across / valuesAtOnce;
+  const weights = (e: number): readonly string[] =>
+    rowVectors(form).map((a) => {
+      const four = range(4).map((i) => `s${4 * a + i}_${e >> 2}[${e & 3}]`);
+      return `${rowVectorAt(`tx % ${valuesAtOnce}u`, a, form)} = vec4f(${four.join(", ")});`;
+    });
+  const chosen = [
+    `switch (slice / ${parts}u) {`,
+    ...range(positionsPerLane).map((e) => `case ${e}u: { ${weights(e).join(" ")} }`),
+    "default: {}",
     "}",
-    `for (var i = 0u; i < ${valuesAtOnce}u; i++) {`,
-    ...range(rowsPerLane / 4).map((a) => `let a${a} = vectorOf(tiles[(first + i) * ${stride}u + ty * ${rowsPerLane / 4}u + ${a}u]);`),
-    ...own.map((v) => {
-      const at = `tx + ${v * across}u`;
-      const inside = (v + 1) * 4 * across <= size ? at : `min(${at}, ${size / 4 - 1}u)`;
-      return `let b${v} = vectorOf(tiles[${valueFours}u + i * ${size / 4}u + ${inside}]);`;
-    }),
-    ...range(rowsPerLane).flatMap((i) => own.map((v) => `o${i}_${v} = fma(vec4f(a${i >> 2}[${i & 3}]), b${v}, o${i}_${v});`)),
-    "}",
+  ];
+  return parts === 1 ? chosen : [`if (tx / ${valuesAtOnce}u == slice % ${parts}u) {`, ...chosen, "}"];
+}
+
+/** Adds the values of position `n` of the slice. */
+function productsText(form: FlashForm, n: number): readonly string[] {
+  const own = ownVectors(form);
+  return [
+    "{",
+    ...rowVectors(form).map((a) => `let a${a} = ${rowVectorAt(n, a, form)};`),
+    ...own.map((v) => `let b${v} = tiles[${form.valuesAtOnce + n * own.length + v}][tx];`),
+    ...range(form.rowsPerLane).flatMap((i) => own.map((v) => `o${i}_${v} = fma(vec4f(a${i >> 2}[${i & 3}]), b${v}, o${i}_${v});`)),
     "}",
   ];
 }

@@ -1,17 +1,20 @@
 import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt, elementCount, type InputsOf } from "@centella/core/backend";
-import { type RoundedType, roundingOf } from "@centella/gpu-kernels";
+import { roundingOf } from "@centella/gpu-kernels";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { storeText } from "../../wgsl/epilogue.ts";
-import { input, rebind } from "../../wgsl/module.ts";
+import { input, output } from "../../wgsl/module.ts";
+import { type MatrixParts, matrixForm, matrixProducts, mostMatrixRows, readsHalves } from "../matrices/matrixTiles.ts";
+import { matrixUnit } from "../matrices/matrixUnit.ts";
 import { columnsByTile, rowsAtOnce } from "../shared/columnProducts.ts";
 import type { Binding, Dispatch, KernelCall } from "../shared/kernel.ts";
-import { roundingDispatch, rowParts, rowResult } from "../shared/products.ts";
-import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "../shared/roundedUnits.ts";
+import { preparedRows, ScratchSlots } from "../shared/preparedRows.ts";
+import { rowParts, rowResult } from "../shared/products.ts";
+import { readsUnits } from "../shared/roundedUnits.ts";
 import { fewestTiled, rowsOneByOne } from "../shared/rowProducts.ts";
 import { count, maximum } from "../shared/shape.ts";
 import { hasTileProduct, type TileParts, tileDispatch } from "../shared/tileProducts.ts";
-import { hasRowProduct } from "../shared/weights.ts";
+import { hasRowProduct, rowElement } from "../shared/weights.ts";
 import { type ExpertRows, mostExperts, mostTiles, rowsByExpert, rowsByToken, type SlotMemory, sortRows } from "./expertRows.ts";
 
 /**
@@ -20,10 +23,13 @@ import { type ExpertRows, mostExperts, mostTiles, rowsByExpert, rowsByToken, typ
  */
 const fewestSorted = 6;
 
-/** Rows for each expert, on average, from which floats pass through workgroup memory in tiles of 64 rows. */
+/** Rows for each expert, on average, from which floats and matrices of subgroups pass through workgroup memory in tiles of 64 rows. */
 const fewestInTiles = 32;
 
-/** Rows of a lane of these tiles, and of the tiles. */
+/** Rows for each expert, on average, from which tiles of matrices may have 128 rows: with fewer, most of such a tile would be empty. */
+const fewestInLargeTiles = 128;
+
+/** Rows of a lane of tiles of floats, and of the tiles. */
 const perLane = 4;
 const tileRows = 16 * perLane;
 
@@ -45,55 +51,89 @@ export function expertProducts(
   if (!hasRowProduct(dtype, depth)) return undefined;
   const rounding = roundingOf(weight, params);
   const isPacked = readsUnits(dtype, rounding, capabilities);
-  const elements = elementCount(x.shape.map(maximum));
-  const left = rounding === undefined ? input("a", 0) : scratch("a", isPacked ? unitBytes(elements) : 4 * elements, 0);
   const rows: ExpertRows = { ids, experts, sharers: x.shape.length === 3 ? 1 : chosen };
+  const isHalved = readsHalves(dtype, depth, params, capabilities);
+  const starts = formStarts(experts, isHalved || (!isPacked && hasTileProduct(dtype, depth)));
+  const halvedFrom = isHalved && starts.tiled <= mostRows(rows) ? Math.ceil(starts.tiled / rows.sharers) : undefined;
+  const scratch = new ScratchSlots();
+  const subgroup = subgroupLanes(capabilities);
+  const { left, dispatches } = preparedRows({ rounding, isPacked }, "a", x, input("a", 0), { scratch, halvedFrom, subgroup });
   const rowsIn = (dims: DimValues): number => count(ids.shape, dims);
-  const parts: TileParts = { left, isPacked, dtype, depth, columns, store: storeText(undefined), rowsIn };
-  return [
-    ...(rounding === undefined ? [] : [roundedRows(x, rounding, parts, subgroupLanes(capabilities))]),
-    ...multiplied(parts, rows, capabilities),
-  ];
+  const parts: TileParts = { left: left.binding, isPacked, dtype, depth, columns, store: storeText(undefined), rowsIn };
+  return [...dispatches, ...multiplied({ parts, halves: left.halves, rows, starts }, capabilities, scratch)];
 }
 
-function scratch(name: string, bytes: number, slot: number): Binding {
-  return { name, resource: { kind: "scratch", bytes, slot }, access: "read", element: "u32" };
+/** Numbers of rows from which on rows are sorted by expert, and multiplied in tiles that pass through workgroup memory. */
+interface FormStarts {
+  readonly sorted: number;
+  readonly tiled: number;
 }
 
-/** Rounds the rows of `x`, to units or to floats. */
-function roundedRows(x: TensorSpec, rounding: RoundedType, { left, isPacked }: TileParts, subgroup: number): Dispatch {
-  if (!isPacked || !isUnitRounding(rounding)) return rebind(roundingDispatch(x, rounding, false), { y: left.resource });
-  return roundUnitsDispatch(x, rounding, input("x", 0), { ...left, name: "y" }, subgroup);
-}
-
-/** Which of the forms a run with `m` rows takes, by the number of rows of its tiles: 1 where rows are multiplied one by one. */
-function tileRowsIn({ isPacked, dtype, depth }: TileParts, experts: number): (m: number) => number {
+function formStarts(experts: number, hasTiles: boolean): FormStarts {
   const sorted = experts > mostExperts ? Number.POSITIVE_INFINITY : Math.max(fewestTiled, fewestSorted * experts);
-  const tiled = isPacked || !hasTileProduct(dtype, depth) ? Number.POSITIVE_INFINITY : Math.max(sorted, fewestInTiles * experts);
-  return (m) => (m < sorted ? 1 : m < tiled ? rowsAtOnce : tileRows);
+  return { sorted, tiled: hasTiles ? Math.max(sorted, fewestInTiles * experts) : Number.POSITIVE_INFINITY };
 }
 
-function multiplied(parts: TileParts, rows: ExpertRows, capabilities: Capabilities): readonly Dispatch[] {
-  const { shape } = rows.ids;
-  const rowsInTiles = tileRowsIn(parts, rows.experts);
-  const most = elementCount(shape.map(maximum));
-  const least = shape.every((dim) => typeof dim === "number") ? most : 0;
-  const sizes = [1, rowsAtOnce, tileRows].filter((size) => rowsInTiles(least) <= size && size <= rowsInTiles(most));
-  const memory = slotMemory(most, rows.experts, sizes);
+/** A product with experts. */
+interface ExpertParts {
+  readonly parts: TileParts;
+  /** The rows that matrices of subgroups multiply. */
+  readonly halves: Binding | undefined;
+  readonly rows: ExpertRows;
+  readonly starts: FormStarts;
+}
+
+function mostRows({ ids }: ExpertRows): number {
+  return elementCount(ids.shape.map(maximum));
+}
+
+function multiplied(product: ExpertParts, capabilities: Capabilities, scratch: ScratchSlots): readonly Dispatch[] {
+  const { parts, halves, rows, starts } = product;
+  const most = mostRows(rows);
+  const least = rows.ids.shape.every((dim) => typeof dim === "number") ? most : 0;
+  const one = (): Dispatch => {
+    const own = { ...rowParts(parts), order: rowsByToken(rows) };
+    return rowsOneByOne(rowResult(parts), own, (m) => m < starts.sorted, capabilities);
+  };
+  if (most < starts.sorted) return [one()];
+  const memory = slotMemory(most, rows.experts, scratch);
   const sorted: TileParts = { ...parts, order: rowsByExpert(rows, memory) };
+  const matrices = halves && matrixParts(sorted, halves, rows.experts);
+  const inTiles = matrices === undefined ? () => tileRows : matrixRowsIn(matrices, capabilities);
+  const rowsInTiles = (m: number): number => (m < starts.sorted ? 1 : m < starts.tiled ? rowsAtOnce : inTiles(m));
+  const isTiled = (m: number): boolean => m >= starts.tiled;
+  const tiles = (): readonly Dispatch[] => {
+    if (matrices === undefined) return [tileDispatch(sorted, perLane, isTiled)];
+    return matrixProducts(matrices, { least: Math.max(least, starts.tiled), most }, capabilities);
+  };
+  const isInColumns = (m: number): boolean => m >= starts.sorted && !isTiled(m);
   return [
-    ...(sizes.some((size) => size > 1) ? [sortRows(rows, memory, rowsInTiles, capabilities)] : []),
-    ...sizes.map((size) => {
-      const takes = (m: number): boolean => rowsInTiles(m) === size;
-      if (size === 1) return rowsOneByOne(rowResult(parts), { ...rowParts(parts), order: rowsByToken(rows) }, takes, capabilities);
-      return size === tileRows ? tileDispatch(sorted, perLane, takes) : columnsByTile(sorted, rows.experts, capabilities, takes);
-    }),
+    sortRows(rows, memory, rowsInTiles, capabilities),
+    ...(least < starts.sorted ? [one()] : []),
+    ...(least < starts.tiled ? [columnsByTile(sorted, rows.experts, capabilities, isInColumns)] : []),
+    ...(isTiled(most) ? tiles() : []),
   ];
 }
 
-/** Scratch memory of the slots of up to `most` rows in tiles of these sizes. */
-function slotMemory(most: number, experts: number, sizes: readonly number[]): SlotMemory {
+/** The product as one of matrices of halves. */
+function matrixParts({ dtype, columns, store, ...parts }: TileParts, halves: Binding, experts: number): MatrixParts {
+  const weights = [{ binding: input("b", 1, rowElement(dtype)), dtype }];
+  const mostRowsIn = (m: number): number => (m < fewestInLargeTiles * experts ? tileRows : Number.POSITIVE_INFINITY);
+  return { ...parts, halves, results: [{ suffix: "", weights, columns, y: output("y"), store }], mostRows: mostRowsIn };
+}
+
+/** Rows of the tiles of matrices in runs with `m` rows. */
+function matrixRowsIn(parts: MatrixParts, capabilities: Capabilities): (m: number) => number {
+  const unit = matrixUnit(capabilities);
+  if (unit === undefined) throw new TypeError("expected a device with matrices of subgroups; this is a bug");
+  return (m) => matrixForm(m, parts, unit, capabilities).rows;
+}
+
+/** Scratch memory of the slots of up to `most` rows in tiles of any form. */
+function slotMemory(most: number, experts: number, scratch: ScratchSlots): SlotMemory {
+  const sizes = [rowsAtOnce, tileRows, mostMatrixRows];
   const tiles = sizes.map((size) => mostTiles(most, experts, size));
   const slots = tiles.map((each, i) => each * elementAt(sizes, i));
-  return { slots: scratch("slots", 4 * Math.max(...slots), 1), tiles: scratch("tileExperts", 4 * Math.max(...tiles), 2) };
+  const memory = (name: string, words: number): Binding => ({ name, resource: scratch.take(4 * words), access: "read", element: "u32" });
+  return { slots: memory("slots", Math.max(...slots)), tiles: memory("tileExperts", Math.max(...tiles)) };
 }

@@ -35,9 +35,11 @@ export function rowsByToken({ experts, sharers }: ExpertRows): TileRows {
     valuesIn: () => ({ sharers, experts }),
     tiles: () => "p.m",
     start: (place, n) => [`let expert = bitcast<u32>(ids[${place.row}]);`, ...zerosText("expert >= p.experts", place, place.row, n)],
+    isLookedUp: false,
     result: (i) => i,
     source: (i) => `(${i}) / p.sharers`,
-    column: (j, n) => `expert * ${n} + ${j}`,
+    sourceOfResult: (i) => `${i} / p.sharers`,
+    column: (j, n) => `(expert * ${n} + ${j})`,
   };
 }
 
@@ -63,10 +65,12 @@ export function rowsByExpert({ experts, sharers }: ExpertRows, { slots, tiles }:
       `if (expert == ${none}) { return; }`,
       ...zerosText("expert == p.experts", place, rowOf(`${place.row} + at / ${place.columns}u`), n),
     ],
+    isLookedUp: true,
     result: rowOf,
     // A row that no slot has is beyond all of them.
     source: (i) => `min(${rowOf(i)}, p.m - 1u) / p.sharers`,
-    column: (j, n) => `expert * ${n} + ${j}`,
+    sourceOfResult: (i) => `${i} / p.sharers`,
+    column: (j, n) => `(expert * ${n} + ${j})`,
   };
 }
 

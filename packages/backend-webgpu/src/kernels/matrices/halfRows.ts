@@ -31,26 +31,15 @@ interface FloatRows {
   readonly blocks: ActivationType | undefined;
 }
 
-/** The largest exponent of an element of a row that leaves room for rounding it to a half. */
-const highestExponent = 14;
-
-interface HalfRowOptions {
-  /** Least number of rows of the runs. */
-  readonly least: number;
-  readonly subgroup: number;
-  /** The exponent that the largest element of each row is to have. Default: unchanged, but at most {@link highestExponent}. */
-  readonly exponent?: number | undefined;
-}
-
 /**
- * Rounds rows to halves, to blocks before that where there are any. Rows are scaled by a power of two if their largest element has another
- * exponent than it is to have.
+ * Rounds rows to halves, to blocks before that where there are any, in runs of at least `least` rows. Rows with larger elements than halves
+ * have are scaled by a power of two.
  */
 export function halfRowsDispatch(
   a: TensorSpec,
   { binding, blocks }: FloatRows,
   y: Binding,
-  { least, subgroup, exponent }: HalfRowOptions,
+  { least, subgroup }: { readonly least: number; readonly subgroup: number },
 ): Dispatch {
   const depth = maximum(a.shape.at(-1) ?? 0);
   const quads = depth / halvesPerQuad;
@@ -71,10 +60,8 @@ export function halfRowsDispatch(
     body: [
       ...k.lines,
       `let most = largest(lane, ${parts.map((n) => `largestOf(eight${n})`).reduce((x, y) => `max(${x}, ${y})`)});`,
-      // Rows of zeros have the lowest exponent.
-      exponent === undefined
-        ? `let above = max(0, i32(bitcast<u32>(most) >> 23u) - 127 - ${highestExponent});`
-        : `let above = max(-126, i32(bitcast<u32>(most) >> 23u) - 127 - ${exponent});`,
+      // Exponents above 14 leave no room for rounding.
+      "let above = max(0, i32(bitcast<u32>(most) >> 23u) - 127 - 14);",
       "let factor = bitcast<f32>(u32(127 - above) << 23u);",
       ...parts.map(
         (n) => `if (lane + ${n * lanes}u < ${quads}u) { y[${rowStart} + lane + ${n * lanes}u] = halvesOf(eight${n} * factor); }`,

@@ -1,24 +1,19 @@
 import { unitWeights } from "@centella/gpu-kernels";
-import { WgslEmitter } from "../../wgsl/emitter.ts";
+import type { WgslEmitter } from "../../wgsl/emitter.ts";
 import { range } from "../shared/shape.ts";
-import { weightVectors } from "../shared/weights.ts";
+import { decodedVectors, weightVectors } from "../shared/weights.ts";
 import { halvesPerQuad } from "./halfRows.ts";
 import { columnsOf, isPlain, type MatrixFunctions, type MatrixResult, type MatrixTile, type MatrixWeight, strideOf } from "./matrixUnit.ts";
 
 /** Statements that read a part of a tile from memory, and those that write it to the workgroup's after a barrier. */
 export interface Move {
+  /** Constants before the first step. */
+  readonly starts: readonly string[];
   /** Constants: places of quads, or all that is read of weights that are decoded. */
   readonly constants: readonly string[];
   /** Assignments that read quads at a step. */
   readonly reads: readonly string[];
   readonly write: readonly string[];
-}
-
-/** Emits what reads the weights. */
-export function weightEmitter(weights: readonly MatrixWeight[], lanes: number): WgslEmitter {
-  const dtypes = Object.fromEntries(weights.map(({ binding, dtype }) => [binding.name, dtype]));
-  const quads = weights.flatMap(({ binding: { name, element } }) => (element === "vec4u" ? [name] : []));
-  return new WgslEmitter(dtypes, lanes, { quads: new Set(quads) });
 }
 
 /** Elements of a quad of halves, from element `at` of a tile on. */
@@ -29,23 +24,33 @@ function quadWrites(tile: string, at: string, quad: string, { element }: MatrixF
   });
 }
 
-/** Rows of halves, a quad at a time, for rows `first` to before `first + count` of a tile. */
-function quadMoves(
-  name: string,
-  { first, count }: { readonly first: number; readonly count: number },
-  quadAt: (place: string, quad: string) => string,
-  { form, lanes, functions }: MatrixTile,
-): readonly Move[] {
+/** Where rows of halves are that a tile has from its row `first` on. */
+interface QuadRows {
+  readonly first: number;
+  readonly count: number;
+  /** Name of their binding. */
+  readonly binding: string;
+  /** Expression of the first quad of a row of the tile, of which `row` counts those from `first` on. */
+  start(row: string): string;
+  /** Whether lanes keep the starts of their rows. */
+  readonly isKept: boolean;
+}
+
+/** Rows of halves, a quad at a time. */
+function quadMoves(name: string, { first, count, binding, start, isKept }: QuadRows, tile: MatrixTile): readonly Move[] {
+  const { form, lanes, functions } = tile;
   const perRow = form.depth / halvesPerQuad;
   const before = (first * perRow) / lanes;
   return range((count * perRow) / lanes).map((own): Move => {
     const n = before + own;
-    const [index, value] = [`${name}Index${n}`, `${name}Quad${n}`];
+    const [index, value, kept] = [`${name}Index${n}`, `${name}Quad${n}`, `${name}Start${n}`];
     const at = `${index} / ${perRow}u * ${strideOf(form)}u + ${index} % ${perRow}u * ${halvesPerQuad}u`;
     const row = first === 0 ? `${index} / ${perRow}u` : `(${index} / ${perRow}u - ${first}u)`;
+    const place = `let ${index} = lane + ${n * lanes}u;`;
     return {
-      constants: [`let ${index} = lane + ${n * lanes}u;`],
-      reads: [`${value} = ${quadAt(row, `(step * ${perRow}u + ${index} % ${perRow}u)`)};`],
+      starts: isKept ? [place, `let ${kept} = ${start(row)};`] : [],
+      constants: isKept ? [] : [place],
+      reads: [`${value} = ${binding}[${isKept ? kept : start(row)} + (step * ${perRow}u + ${index} % ${perRow}u)];`],
       write: [`{ let at = ${at};`, ...quadWrites(`${name}Tile`, "at", value, functions), "}"],
     };
   });
@@ -53,8 +58,9 @@ function quadMoves(
 
 /** Moves of the rows that are multiplied. */
 export function rowMoves(tile: MatrixTile): readonly Move[] {
-  const quadAt = (row: string, quad: string): string => `halves[min(i0 + ${row}, p.m - 1u) * (p.k / ${halvesPerQuad}u + 1u) + ${quad}]`;
-  return quadMoves("left", { first: 0, count: tile.form.rows }, quadAt, tile);
+  const { form, order } = tile;
+  const start = (row: string): string => `${order.source(`i0 + ${row}`)} * (p.k / ${halvesPerQuad}u + 1u)`;
+  return quadMoves("left", { first: 0, count: form.rows, binding: "halves", start, isKept: order.isLookedUp }, tile);
 }
 
 /** Columns of weights: quads of halves, or units that are decoded. */
@@ -63,9 +69,9 @@ export function columnMoves(k: WgslEmitter, result: MatrixResult, tile: MatrixTi
   if (!isPlain(weights)) return unitMoves(k, result, tile);
   const count = columnsOf(tile.form, weights);
   return weights.flatMap(({ binding: { name } }, w) => {
-    const row = (column: string): string => `min(j0 + ${column}, p.n${suffix} - 1u)`;
-    const quadAt = (column: string, quad: string): string => `${name}[${row(column)} * (p.k / ${halvesPerQuad}u) + ${quad}]`;
-    return quadMoves("right", { first: w * count, count }, quadAt, tile);
+    const row = (column: string): string => tile.order.column(`min(j0 + ${column}, p.n${suffix} - 1u)`, `p.n${suffix}`);
+    const start = (column: string): string => `${row(column)} * (p.k / ${halvesPerQuad}u)`;
+    return quadMoves("right", { first: w * count, count, binding: name, start, isKept: false }, tile);
   });
 }
 
@@ -73,7 +79,7 @@ export function columnMoves(k: WgslEmitter, result: MatrixResult, tile: MatrixTi
 const unitVectors = range(unitWeights / 4);
 
 /** Columns of weights, a unit at a time, which is decoded. */
-function unitMoves(k: WgslEmitter, { suffix, weights }: MatrixResult, { form, lanes, functions }: MatrixTile): readonly Move[] {
+function unitMoves(k: WgslEmitter, { suffix, weights }: MatrixResult, { form, lanes, functions, order }: MatrixTile): readonly Move[] {
   const perColumn = form.depth / unitWeights;
   const units = form.columns * perColumn;
   const ofWeight = units / weights.length;
@@ -83,12 +89,14 @@ function unitMoves(k: WgslEmitter, { suffix, weights }: MatrixResult, { form, la
     const read = weights.flatMap((weight, w): readonly DecodedUnit[] => {
       if (first >= (w + 1) * ofWeight || end <= w * ofWeight) return [];
       const column = w === 0 ? `${index} / ${perColumn}u` : `(${index} / ${perColumn}u - ${w * columnsOf(form, weights)}u)`;
-      const place = `min(j0 + ${column}, p.n${suffix} - 1u) * (p.k / ${unitWeights}u) + step * ${perColumn}u + ${index} % ${perColumn}u`;
+      const row = order.column(`min(j0 + ${column}, p.n${suffix} - 1u)`, `p.n${suffix}`);
+      const place = `${row} * (p.k / ${unitWeights}u) + step * ${perColumn}u + ${index} % ${perColumn}u`;
       return [decodedUnit(k, weight, place, `${index} < ${(w + 1) * ofWeight}u`)];
     });
     const at = `${index} / ${perColumn}u * ${strideOf(form)}u + ${index} % ${perColumn}u * ${unitWeights}u`;
     const writes = unitVectors.flatMap((i) => range(4).map((e) => `rightTile[at + ${4 * i + e}u] = weights${n}_${i}[${e}];`));
     return {
+      starts: [],
       // Lanes beyond the last unit read it again and write nothing.
       constants: [`let ${index} = min(lane + ${first}u, ${units - 1}u);`, ...vectorsText(read, `weights${n}`, functions)],
       reads: [],
@@ -107,14 +115,8 @@ interface DecodedUnit {
 
 function decodedUnit(k: WgslEmitter, { binding, dtype }: MatrixWeight, place: string, condition: string): DecodedUnit {
   const before = k.lines.length;
-  const { vectors, scales, offsets } = weightVectors(k, binding.name, dtype, place);
-  const share = (values: readonly string[], i: number): string | undefined => values[Math.floor((i * values.length) / vectors.length)];
-  const decoded = vectors.map((weights, i) => {
-    const [scale, offset] = [share(scales, i), share(offsets, i)];
-    const scaled = scale === undefined ? weights : `${scale} * ${weights}`;
-    return offset === undefined ? scaled : `${scaled} + ${offset}`;
-  });
-  return { condition, lines: k.lines.splice(before), vectors: decoded };
+  const vectors = decodedVectors(weightVectors(k, binding.name, dtype, place));
+  return { condition, lines: k.lines.splice(before), vectors };
 }
 
 /** Defines the vectors of a lane's unit, which lanes read from different weights. */

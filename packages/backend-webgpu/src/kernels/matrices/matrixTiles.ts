@@ -8,8 +8,10 @@ import type { RowCounts } from "../shared/rowProducts.ts";
 import { range } from "../shared/shape.ts";
 import type { TileText } from "../shared/tile.ts";
 import type { TileParts } from "../shared/tileProducts.ts";
+import { denseRows } from "../shared/tileRows.ts";
+import { weightEmitter } from "../shared/weights.ts";
 import { factorText } from "./halfRows.ts";
-import { columnMoves, type Move, rowMoves, weightEmitter } from "./matrixMoves.ts";
+import { columnMoves, type Move, rowMoves } from "./matrixMoves.ts";
 import {
   columnsOf,
   isPlain,
@@ -24,20 +26,28 @@ import {
 } from "./matrixUnit.ts";
 
 /** Results that one dispatch computes, of the same rows. */
-export interface MatrixParts extends Pick<TileParts, "depth" | "rowsIn"> {
+export interface MatrixParts extends Pick<TileParts, "depth" | "rowsIn" | "order"> {
   readonly results: readonly MatrixResult[];
   /** The rows. */
   readonly halves: Binding;
+  /** Most rows of a tile in a run with `m` rows of results. Default: any. */
+  readonly mostRows?: (m: number) => number;
 }
 
-/** Forms in the order in which they are preferred. The smallest fits every device. */
+/** The smallest form, which fits every device. */
+export const smallestForm: MatrixForm = { rows: 64, columns: 64, depth: 32, down: 2, across: 2 };
+
+/** Forms in the order in which they are preferred. */
 const forms = {
   manyRows: { rows: 128, columns: 128, depth: 32, down: 2, across: 2 },
   wide: { rows: 128, columns: 128, depth: 64, down: 2, across: 4 },
   half: { rows: 64, columns: 128, depth: 64, down: 2, across: 2 },
   quarter: { rows: 64, columns: 64, depth: 64, down: 2, across: 2 },
-  small: { rows: 64, columns: 64, depth: 32, down: 2, across: 2 },
+  small: smallestForm,
 } satisfies Readonly<Record<string, MatrixForm>>;
+
+/** Most rows of a form. */
+export const mostMatrixRows: number = Math.max(...Object.values(forms).map(({ rows }) => rows));
 
 /** Workgroups that keep a device busy. */
 const enoughGroups = 100;
@@ -85,34 +95,39 @@ function bytesOf(form: MatrixForm, { shape, functions }: MatrixUnit): number {
 }
 
 /** The form for a product of `m` rows. */
-function matrixForm(m: number, { depth, results }: MatrixParts, unit: MatrixUnit, { maxLanes, workgroupBytes }: Capabilities): MatrixForm {
+export function matrixForm(m: number, parts: MatrixParts, unit: MatrixUnit, { maxLanes, workgroupBytes }: Capabilities): MatrixForm {
+  const { depth, results, mostRows } = parts;
+  const rows = mostRows?.(m) ?? Number.POSITIVE_INFINITY;
   const fits = (form: MatrixForm): boolean =>
-    depth % form.depth === 0 && bytesOf(form, unit) <= workgroupBytes && form.down * form.across * unit.subgroup <= maxLanes;
-  const groups = (form: MatrixForm): number => elementAt(tileEnds(results, form, m), results.length - 1);
+    form.rows <= rows &&
+    depth % form.depth === 0 &&
+    bytesOf(form, unit) <= workgroupBytes &&
+    form.down * form.across * unit.subgroup <= maxLanes;
+  const groups = (form: MatrixForm): number => elementAt(tileEnds(parts, form, m), results.length - 1);
   const hasMany = results.every(({ weights }) => isPlain(weights)) && groups(forms.wide) >= manyGroups;
   const order = [...(hasMany ? [forms.manyRows] : []), forms.wide, forms.half];
   return order.find((form) => groups(form) >= enoughGroups && fits(form)) ?? [forms.quarter].find(fits) ?? forms.small;
 }
 
 /** Numbers of tiles up to the end of each result. Workgroups have the tiles of the first result, then those of the second, and so on. */
-function tileEnds(results: readonly MatrixResult[], form: MatrixForm, m: number): readonly number[] {
+function tileEnds({ results, order = denseRows }: MatrixParts, form: MatrixForm, m: number): readonly number[] {
   let end = 0;
-  return results.map(({ columns, weights }) => (end += Math.ceil(m / form.rows) * Math.ceil(columns / columnsOf(form, weights))));
+  return results.map(({ columns, weights }) => (end += order.tilesIn(m, form.rows) * Math.ceil(columns / columnsOf(form, weights))));
 }
 
 /** A tile of products of halves. `takes` are the numbers of rows of the runs that it computes. */
 export function matrixTile(parts: MatrixParts, form: MatrixForm, unit: MatrixUnit, takes: (m: number) => boolean): Dispatch {
-  const { results, halves, depth } = parts;
+  const { results, halves, depth, order = denseRows } = parts;
   const { functions, shape, subgroup } = unit;
   const lanes = form.down * form.across * subgroup;
   const stride = strideOf(form);
-  const texts = results.map((result) => resultText(result, { ...unit, form, lanes }));
+  const texts = results.map((result) => resultText(result, { ...unit, form, lanes, order }));
   const own = results.flatMap(({ weights, y, store }) => [...weights.map(({ binding }) => binding), y, ...store.bindings]);
   const names = ["m", ...results.map(({ suffix }) => `n${suffix}`), "k", ...results.slice(0, -1).map(({ suffix }) => `end${suffix}`)];
   const uniforms = Object.fromEntries(names.map((name) => [name, "u32"]));
   return defineDispatch({
-    bindings: [...new Map([halves, ...own].map((binding) => [binding.name, binding])).values()],
-    uniforms: Object.assign(uniforms, ...results.map(({ store }) => store.uniforms)) as EpilogueText["uniforms"],
+    bindings: [...new Map([halves, ...order.bindings, ...own].map((binding) => [binding.name, binding])).values()],
+    uniforms: Object.assign(uniforms, order.uniforms, ...results.map(({ store }) => store.uniforms)) as EpilogueText["uniforms"],
     lanes,
     declarations: [
       ...texts.flatMap(({ declarations }) => declarations),
@@ -123,7 +138,7 @@ export function matrixTile(parts: MatrixParts, form: MatrixForm, unit: MatrixUni
       `var<workgroup> results: array<f32, ${form.down * form.across * shape.m * shape.n}>;`,
     ],
     body: [
-      `let down = (p.m + ${form.rows - 1}u) / ${form.rows}u;`,
+      `let down = ${order.tiles(form.rows)};`,
       `let subgroup = lane / ${subgroup}u;`,
       ...results.flatMap(({ suffix }, r) => [
         `${r === 0 ? "" : "else "}${r < results.length - 1 ? `if (group < p.end${suffix}) ` : ""}{`,
@@ -134,8 +149,8 @@ export function matrixTile(parts: MatrixParts, form: MatrixForm, unit: MatrixUni
     ].join("\n"),
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
-      const ends = tileEnds(results, form, m);
-      const values: Record<string, number> = { m, k: depth };
+      const ends = tileEnds(parts, form, m);
+      const values: Record<string, number> = { m, k: depth, ...order.valuesIn(m, form.rows) };
       results.forEach(({ suffix, columns, store }, r) => {
         Object.assign(values, { [`n${suffix}`]: columns, [`end${suffix}`]: elementAt(ends, r) }, store.values(dims));
       });
@@ -147,18 +162,20 @@ export function matrixTile(parts: MatrixParts, form: MatrixForm, unit: MatrixUni
 /** Statements that compute the workgroup's tile of a result: `tile`, of which each column of tiles has `down`. */
 function resultText(result: MatrixResult, tile: MatrixTile): TileText {
   const { weights } = result;
-  const { form, functions, shape } = tile;
+  const { form, functions, shape, order, lanes } = tile;
   const columns = columnsOf(form, weights);
   const own = { rows: form.rows / form.down, columns: columns / form.across };
   const places = range(own.rows / shape.m).flatMap((i) => range(own.columns / shape.n).map((j) => ({ i, j })));
   const rights = weights.flatMap((_, w) => range(own.columns / shape.n).map((j) => w * columns + j * shape.n));
-  const k = weightEmitter(weights, tile.lanes);
+  const k = weightEmitter(Object.fromEntries(weights.map(({ binding, dtype }) => [binding.name, dtype])), tile.lanes);
   const moves = [...rowMoves(tile), ...columnMoves(k, result, tile)];
   const body = [
     // Neighbouring workgroups share columns, so weights are read from memory once.
     `let i0 = tile % down * ${form.rows}u; let j0 = tile / down * ${columns}u;`,
+    ...order.start({ tile: "tile % down", row: "i0", column: "j0", rows: form.rows, columns, lanes }, `p.n${result.suffix}`),
     `let ownRow = subgroup % ${form.down}u * ${own.rows}u; let ownColumn = subgroup / ${form.down}u * ${own.columns}u;`,
     ...range(own.rows / shape.m).flatMap((i) => rights.map((_, j) => `var ${sumsName(i, j)} = ${functions.zeros};`)),
+    ...moves.flatMap(({ starts }) => starts),
     ...loopStart(moves, form, isPlain(weights) && isAhead(form)),
     ...range(form.depth / shape.k).flatMap((part) => multiplied(part, own.rows, rights, tile)),
     "}",
@@ -231,7 +248,7 @@ function storedText(
   row: string,
   column: string,
   { suffix }: MatrixResult,
-  { functions, shape, subgroup }: MatrixTile,
+  { functions, shape, subgroup, order }: MatrixTile,
 ): readonly string[] {
   const count = shape.m * shape.n;
   const own = `results[subgroup * ${count}u + e]`;
@@ -243,7 +260,9 @@ function storedText(
     "}",
     "workgroupBarrier();",
   ];
-  const values = [...waiting.map((name) => `${name}[e / ${subgroup}u]`), own].map((value) => `${value} * ${factorText("halves", "i")}`);
+  const values = [...waiting.map((name) => `${name}[e / ${subgroup}u]`), own].map(
+    (value) => `${value} * ${factorText("halves", order.sourceOfResult("i"))}`,
+  );
   return names.flatMap((name, n) => {
     const wait = waiting[n];
     return [
@@ -251,7 +270,7 @@ function storedText(
       "workgroupBarrier();",
       ...(wait === undefined
         ? loop([
-            `let i = i0 + ${row} + e / ${shape.n}u; let j = j0 + ${column} + e % ${shape.n}u;`,
+            `let i = ${order.result(`i0 + ${row} + e / ${shape.n}u`)}; let j = j0 + ${column} + e % ${shape.n}u;`,
             `if (i < p.m && j < p.n${suffix}) { store${suffix}(i * p.n${suffix} + j, ${values.join(", ")}); }`,
           ])
         : [`var ${wait} = array<f32, ${count / subgroup}>();`, ...loop([`${wait}[e / ${subgroup}u] = ${own};`])]),

@@ -2,6 +2,7 @@ import type { DType } from "@centella/core";
 import type { Capabilities, SubgroupMatrixShape } from "../../device/capabilities.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import type { Binding } from "../shared/kernel.ts";
+import type { TileRows } from "../shared/tileRows.ts";
 
 /** WGSL that loads, multiplies and stores the matrices of a subgroup. */
 export interface MatrixFunctions {
@@ -80,6 +81,7 @@ export interface MatrixTile extends MatrixUnit {
   readonly form: MatrixForm;
   /** Lanes of the workgroup. */
   readonly lanes: number;
+  readonly order: TileRows;
 }
 
 /** A result of products of the same rows with weights of equal shapes. */
@@ -97,11 +99,22 @@ export interface MatrixResult {
 export const matrixSize = 16;
 
 /** Products of a subgroup's matrices with halves, and sums of floats; undefined where a device has none. */
-export function matrixUnit({ subgroups, subgroupMatrices, f16 }: Capabilities): MatrixUnit | undefined {
+export function matrixUnit(capabilities: Capabilities): MatrixUnit | undefined {
+  const found = matrixUnitOrReason(capabilities);
+  return typeof found === "string" ? undefined : found;
+}
+
+/** Returns the {@link matrixUnit} of a device, or why it has none. */
+export function matrixUnitOrReason({ subgroups, subgroupMatrices, f16 }: Capabilities): MatrixUnit | string {
+  if (subgroupMatrices.length === 0) return "the device offers no subgroup matrices";
   const shape = subgroupMatrices.find(({ type, resultType, m, n, k }) => {
     return type === "f16" && resultType === "f32" && [m, n, k].every((size) => size === matrixSize);
   });
-  // Lanes of a workgroup are divided by subgroups, so these must have one size.
-  if (shape === undefined || !f16 || subgroups === undefined || subgroups.min !== subgroups.max) return undefined;
-  return { shape, subgroup: subgroups.max, functions: subgroupMatrixFunctions(shape) };
+  if (shape === undefined) return "the device has no matrices of 16 × 16 × 16 of f16 with sums of f32";
+  if (!f16) return 'it needs the feature "shader-f16"';
+  if (subgroups === undefined) return 'it needs the feature "subgroups"';
+  const { min, max } = subgroups;
+  // Lanes of a workgroup are divided by subgroups.
+  if (min !== max) return `it needs subgroups of one size, and the device has ${min} to ${max} lanes`;
+  return { shape, subgroup: max, functions: subgroupMatrixFunctions(shape) };
 }

@@ -1,5 +1,4 @@
 import type { KernelLimits } from "../../device/capabilities.ts";
-import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
 import { dotLoops, storedReader } from "./dotLoops.ts";
 import type { Dispatch, DispatchForms } from "./kernel.ts";
@@ -8,7 +7,7 @@ import type { RowCounts } from "./rowProducts.ts";
 import { range } from "./shape.ts";
 import { type TileParts, tileArguments } from "./tileProducts.ts";
 import { denseRows, type TileRows } from "./tileRows.ts";
-import { rowElement } from "./weights.ts";
+import { weightEmitter } from "./weights.ts";
 
 /** How workgroups divide a product whose lanes have columns of their own. */
 interface ColumnForm {
@@ -117,7 +116,7 @@ function nameOfForm({ lanes, across, columnsPerLane }: ColumnForm): string {
 function columnDispatch(parts: TileParts, form: ColumnForm, takes: (m: number) => boolean): Dispatch {
   const { isPacked, dtype, depth, store, order = denseRows } = parts;
   const { lanes, across, columnsPerLane, rows } = form;
-  const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
+  const k = weightEmitter({ b: dtype }, lanes);
   k.lines.push(
     `let down = ${order.tiles(rows)};`,
     // Neighbouring workgroups share columns, so weights are read from memory once.

@@ -6,7 +6,7 @@ import type { WgslEmitter } from "../../wgsl/emitter.ts";
 import { quadIndex } from "./roundedUnits.ts";
 import type { RowForm } from "./rowForm.ts";
 import { range } from "./shape.ts";
-import { stepVectors, type WeightVectors, weightsAtOnce } from "./weights.ts";
+import { blocksOf, stepVectors, type WeightVectors, weightsAtOnce } from "./weights.ts";
 
 /** A product of rows `[m, k]` with the rows of a weight `[n, k]`. */
 export interface RowProduct {
@@ -101,7 +101,7 @@ function packedSteps(
           return {
             j,
             c,
-            units: loadUnits(k, codesOf(dtype), (block, bytes) => k.blockAt(b, block, bytes), { first, step: k.define("u32", place) }),
+            units: loadUnits(k, codesOf(dtype), blocksOf(k, b), { first, step: k.define("u32", place) }),
           };
         }),
       ),
@@ -197,7 +197,7 @@ function exactPart(
       const scale = scales[scales.length === 1 ? 0 : part];
       const offset = offsets[offsets.length === 1 ? 0 : part];
       return range(rows).map((t) => {
-        const dots = own.map((vector, i) => `dot(${vector}, x${t}_${i})`).join(" + ");
+        const dots = rows === 1 && scale !== undefined ? chainText(own) : own.map((vector, i) => `dot(${vector}, x${t}_${i})`).join(" + ");
         const scaled = scale === undefined ? dots : `${scale} * (${dots})`;
         return `sum${j}_${c * rows + t} += ${scaled}${offset === undefined ? "" : ` + ${offset} * total${t}`};`;
       });
@@ -205,4 +205,9 @@ function exactPart(
     return ["{", ...reads, ...sums, "}"];
   };
   return range(parts).flatMap(partText);
+}
+
+/** The product of vectors with those of the only row. Sums of four places are added up in the end, which takes the fewest additions. */
+function chainText([first = "vec4f()", ...vectors]: readonly string[]): string {
+  return `dot(${vectors.reduce((sum, vector, i) => `fma(${vector}, x0_${i + 1}, ${sum})`, `${first} * x0_0`)}, vec4f(1))`;
 }

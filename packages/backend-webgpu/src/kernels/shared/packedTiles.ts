@@ -2,11 +2,11 @@ import type { DType } from "@centella/core";
 import { elementAt, isQuantized } from "@centella/core/backend";
 import { loadUnit, unitWeights } from "@centella/gpu-kernels";
 import { activationType } from "@centella/quant";
-import { WgslEmitter } from "../../wgsl/emitter.ts";
+import type { WgslEmitter } from "../../wgsl/emitter.ts";
 import { quadIndex, quadsPerUnit } from "./roundedUnits.ts";
 import { range } from "./shape.ts";
 import { columns, lanes, resultNames, storeText, type TileText, tileLoop, tilePlace } from "./tile.ts";
-import { rowElement } from "./weights.ts";
+import { blocksOf, weightEmitter } from "./weights.ts";
 
 /** Rows of a lane. */
 const perLane = 8;
@@ -21,7 +21,7 @@ export function packedTileText(dtype: DType): TileText {
   const results = resultNames(perLane);
   if (!isQuantized(dtype)) throw new TypeError(`expected blocks of codes, got ${dtype}; this is a bug`);
   const type = activationType[dtype];
-  const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
+  const k = weightEmitter({ b: dtype }, lanes);
   const { text: decode, halves, hasOffsets } = columnText(k, dtype);
   const tiles = `var<workgroup> tiles: array<vec4u, ${quadsPerUnit * stride}>;`;
   const write = range(quadsPerUnit).map((q) => `tiles[${q * stride}u + lane] = v${q};`);
@@ -46,7 +46,7 @@ export function packedTileText(dtype: DType): TileText {
         },
       ],
     }),
-    ...storeText(results),
+    ...storeText(results, { apart: 16 }),
   ];
   return { declarations: [...k.declarations, tiles], body: body.join("\n") };
 }
@@ -58,7 +58,7 @@ function columnText(
 ): { readonly text: readonly string[]; readonly halves: number; readonly hasOffsets: boolean } {
   if (!isQuantized(dtype)) throw new TypeError(`expected blocks of codes, got ${dtype}; this is a bug`);
   const unit = k.define("u32", "column * units + u");
-  const { words, scales, offsets = [] } = loadUnit(k, dtype, (block, bytes) => k.blockAt("b", block, bytes), unit);
+  const { words, scales, offsets = [] } = loadUnit(k, dtype, blocksOf(k, "b"), unit);
   const vector = (from: number): string => words.slice(from, from + 4).join(", ");
   // Scales of both halves, then their offsets; equal ones for a single scale.
   const four = [
@@ -72,7 +72,7 @@ function columnText(
 /** Adds the products of four of the lane's columns, in half `j` of the tile, with all of its rows. */
 function computeText(stride: number, j: number, halves: number, hasOffsets: boolean): readonly string[] {
   const four = range(4);
-  const columnAt = (q: number, c: number): string => `tiles[${q * stride + 64 * j + c}u + tx * 4u]`;
+  const columnAt = (q: number, c: number): string => `tiles[${q * stride + 64 * j + 16 * c}u + tx]`;
   const across = (part: string): string => `vec4f(${four.map((c) => `s${c}.${part}`).join(", ")})`;
   /** Sums of products of codes, as floats: of half `h` of the unit, or of all of it. */
   const dots = (h: number): string =>

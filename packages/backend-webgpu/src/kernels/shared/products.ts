@@ -5,11 +5,9 @@ import type { Capabilities } from "../../device/capabilities.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { dispatchOf } from "../../wgsl/gpuKernel.ts";
 import { input, output } from "../../wgsl/module.ts";
-import { fewestHalved, matrixProducts, readsHalves } from "../matrices/matrixTiles.ts";
-import { matrixUnit } from "../matrices/matrixUnit.ts";
+import { fewestHalved, matrixProducts } from "../matrices/matrixTiles.ts";
 import { columnProducts } from "./columnProducts.ts";
 import { type DenseParts, denseProducts, hasFloatTiles } from "./denseProducts.ts";
-import { halfArithmetic, readsHalfTiles } from "./halfTiles.ts";
 import type { Binding, Dispatch, KernelCall } from "./kernel.ts";
 import { fewestTiled, type RowCounts, type RowParts, type RowResult, rowProducts } from "./rowProducts.ts";
 import { extents, maximum } from "./shape.ts";
@@ -21,18 +19,8 @@ export interface Left {
   readonly binding: Binding;
   /** Whether these are units, which packed dot products multiply. */
   readonly isPacked: boolean;
-  /** The same rows as halves, where many rows are multiplied as such. */
+  /** The same rows as halves, where subgroups multiply matrices of these. */
   readonly halves?: Binding;
-}
-
-/** Whether a device multiplies many rows as halves, if these are scaled to an exponent: {@link halfRowsDispatch} rounds them. */
-export function multipliesHalves(
-  weight: TensorSpec,
-  depth: number,
-  params: Pick<ParamsOf<"matmul">, "activations">,
-  capabilities: Capabilities,
-): boolean {
-  return readsHalves(weight.dtype, depth, params, capabilities) || readsHalfTiles(weight, depth, params, capabilities);
 }
 
 /** Rounds the rows of `a`, input 0, in scratch memory: the binding `y`. */
@@ -97,9 +85,6 @@ function severalRows(
   const fewest = Math.max(least, fewestTiled);
   const isTiled = (m: number): boolean => (halves === undefined ? hasTiles(parts, m) : m >= fewestHalved);
   const tiles = (): readonly Dispatch[] => {
-    if (halves !== undefined && matrixUnit(capabilities) === undefined) {
-      return tileProducts({ ...parts, left: { ...halves, name: "a" }, arithmetic: halfArithmetic() }, most);
-    }
     if (halves !== undefined) {
       const weights = [{ binding: input("b", 1, rowElement(parts.dtype)), dtype: parts.dtype }];
       const result = { ...parts, suffix: "", weights, y: output("y") };

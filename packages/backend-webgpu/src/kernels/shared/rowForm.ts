@@ -30,6 +30,8 @@ export interface RowWork {
   readonly columns: number;
   readonly depth: number;
   readonly rows: number;
+  /** Products of a result. */
+  readonly products: number;
   readonly reads: WeightReads;
   /** Lanes of a workgroup that prepares its row; undefined where rows are read from memory. */
   readonly stageLanes: number | undefined;
@@ -50,14 +52,23 @@ const manyColumns = 4096;
 /** Sums of a lane where it has several columns, each with several packed rows: reading the rows takes longer than reading the weights. */
 const sumsOfSeveral = 16;
 
-/** Most lanes of a workgroup that rounds its row, and those of all workgroups on a large device. Rounding is repeated in each workgroup. */
+/** Columns of a lane that multiplies floats of one row in memory, which is too long for a workgroup's: loading it takes longer than loading blocks. */
+const columnsOfLongRow = 4;
+
+/** Most lanes of a workgroup that rounds its row, and most of one that multiplies codes of four bits: these want more registers. */
 const mostLanes = 1024;
-const enoughLanes = 132 * mostLanes;
+export const mostNibbleLanes = 512;
+
+/** Processors of a large device. */
+const processors = 132;
+
+/** More turns than that leave processors idle at the end of a dispatch, and half as many workgroups more take fewer. */
+const manyTurns = 8;
 
 /** Lanes of a workgroup that rounds its row: those that have a part of it, and as many as leave work for all processors. */
 export function roundingLanes(columns: number, { depth, maxLanes, subgroup }: RoundingWork): number {
   const isIdle = (lanes: number): boolean => lanes * elementsAtOnce > depth;
-  const isFew = (lanes: number): boolean => (columns * lanesOf(depth, subgroup)) / lanes < (enoughLanes / mostLanes) * (2 / 3);
+  const isFew = (lanes: number): boolean => (columns * lanesOf(depth, subgroup)) / lanes < processors * (2 / 3);
   let lanes = mostLanes;
   while (lanes > 128 && (lanes > maxLanes || isIdle(lanes) || isFew(lanes))) lanes /= 2;
   return lanes;
@@ -121,17 +132,23 @@ function latentShares(depth: number): Shares {
   return { lanes: 4 * leastLanes, lanesPerColumn, ahead: aheadOf(lanesPerColumn) ?? 1 };
 }
 
-function columnsPerLaneOf({ columns, rows, reads, subgroup }: RowWork, lanesPerColumn: number): number {
-  if (reads !== "codes") return 2;
+function columnsPerLaneOf({ columns, rows, products, reads, stageLanes, subgroup }: RowWork, lanesPerColumn: number): number {
+  if (reads !== "codes") {
+    const isLongRow = reads === "blocks" && rows === 1 && products === 1 && stageLanes === undefined;
+    return isLongRow && columns >= manyColumns && subgroup >= lanesPerColumn ? columnsOfLongRow : 2;
+  }
   // Software GPUs, whose subgroups are small, take seconds to compile the long text of several columns.
   return rows === 1 || columns < manyColumns || subgroup < lanesPerColumn ? 1 : sumsOfSeveral / rows;
 }
 
 /** How often each of `groups` workgroups computes its columns. */
-function turnsOf({ reads, stageLanes }: RowWork, groups: number): number {
+function turnsOf({ reads, stageLanes, depth }: RowWork, groups: number): number {
   if (stageLanes === undefined) return 1;
   if (reads !== "codes") return Math.max(1, Math.min(maxTurns, Math.floor(groups / enoughGroups)));
-  return Math.max(1, Math.ceil((groups * stageLanes) / enoughLanes));
+  // Each workgroup rounds the row, and a deep one takes long: each processor then has one workgroup.
+  if (depth >= deepRow && stageLanes >= mostNibbleLanes) return Math.max(1, Math.round(groups / processors));
+  const turns = Math.max(1, Math.ceil((groups * stageLanes) / (processors * mostLanes)));
+  return turns > manyTurns ? Math.round(turns / 1.5) : turns;
 }
 
 /** A form in a few words. Forms of the same work differ in it. */

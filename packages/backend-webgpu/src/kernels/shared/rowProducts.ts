@@ -1,7 +1,6 @@
 import type { DimValues } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
-import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
 import { dotLoops, type RowProduct, type RowReader, storedReader } from "./dotLoops.ts";
 import type { Binding, Dispatch, DispatchForms, Field } from "./kernel.ts";
@@ -20,7 +19,7 @@ import {
 } from "./rowForm.ts";
 import { range } from "./shape.ts";
 import { denseRows, type TileRows } from "./tileRows.ts";
-import { rowElement } from "./weights.ts";
+import { weightEmitter } from "./weights.ts";
 
 /** A result `[m, n]` that is computed from one element of each product. */
 export interface RowResult {
@@ -118,7 +117,7 @@ export function rowBytes(
   { products, ...work }: Pick<RowWork, "depth" | "reads" | "stageLanes" | "subgroup"> & { readonly products: number },
   counts: RowCounts,
 ): number {
-  const forms = [1, ...severalOf(work.reads, counts)].map((rows) => rowForm({ ...work, rows, columns: 1 }));
+  const forms = [1, ...severalOf(work.reads, counts)].map((rows) => rowForm({ ...work, products, rows, columns: 1 }));
   return Math.max(...forms.map((form) => sumBytes(products, form)));
 }
 
@@ -143,7 +142,8 @@ function formOf(
   subgroup: number,
 ): RowForm {
   const columns = results.reduce((sum, result) => sum + result.columns, 0);
-  return rowForm({ columns, depth, rows, reads: readsOf(productsOf(results)), stageLanes: stage?.lanes, subgroup });
+  const products = mostProducts(results);
+  return rowForm({ columns, depth, rows, products, reads: readsOf(productsOf(results)), stageLanes: stage?.lanes, subgroup });
 }
 
 /** Other forms that the workgroup's memory has room for. */
@@ -235,8 +235,7 @@ interface ResultText {
 function resultText(result: RowResult, r: number, form: RowForm, reader: RowReader, order: TileRows): ResultText {
   const { products } = result;
   const { lanes, turns, rows, columnsPerLane } = form;
-  const quads = new Set(products.filter(({ dtype }) => rowElement(dtype) === "vec4u").map(({ b }) => b));
-  const k = new WgslEmitter(Object.fromEntries(products.map(({ b, dtype }) => [b, dtype])), lanes, { quads });
+  const k = weightEmitter(Object.fromEntries(products.map(({ b, dtype }) => [b, dtype])), lanes);
   const isRepeated = turns > 1;
   const atOnce = columnsAtOnce(form);
   k.lines.push(

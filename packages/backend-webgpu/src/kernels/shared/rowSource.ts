@@ -22,7 +22,7 @@ import { fourDeclarations, fourType } from "../../wgsl/fours.ts";
 import { bindingsOf, dtypesOf, rowLanes, Uniforms } from "../../wgsl/gpuKernel.ts";
 import type { Binding } from "./kernel.ts";
 import type { Left } from "./products.ts";
-import { elementsAtOnce, quadsPerUnit, roundPart, storedValues } from "./roundedUnits.ts";
+import { elementsAtOnce, isUnitRounding, quadsPerUnit, roundPart, storedValues } from "./roundedUnits.ts";
 import type { RowParts, RowStage } from "./rowProducts.ts";
 import { maximum, range } from "./shape.ts";
 
@@ -184,11 +184,14 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
   const scope = new Uniforms(k, "norm_");
   const quad = (index: string): string => `staged[quadOf(${index})]`;
   const element = (index: string): string => `${quad(`${index} >> 2u`)}[${index} & 3u]`;
+  // Rounding to blocks stores single elements.
+  const isWhole = !isUnitRounding(rounding);
+  const four = isWhole ? "vec4f" : fourType;
   const staged: StagedRows = {
     get: (index) => k.define("f32", element(index)),
     set: (index, value) => void k.lines.push(`${element(index)} = ${value};`),
     width: 4,
-    store: (index, values) => void k.lines.push(`${quad(`${index} >> 2u`)} = ${fourType}(${values.join(", ")});`),
+    store: (index, values) => void k.lines.push(`${quad(`${index} >> 2u`)} = ${four}(${values.join(", ")});`),
   };
   const isKeeper = k.compare("eq", k.define("u32", "group"), 0);
   stageNorm(scope, norm, { rows: 1, most: 1, rounding, staged, isKeeper });
@@ -198,8 +201,13 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
     bytes,
     bindings: bindingsOf(args, k),
     uniforms: scope.types,
-    declarations: [`var<workgroup> staged: array<${fourType}, ${quadsOf(a)}>;`, ...fourDeclarations, quadPlace, ...k.declarations],
-    stage: { lines: k.lines, lanes, bytes, quadAt: (index) => `vectorOf(${quad(index)})`, unitQuadAt: noQuads },
+    declarations: [
+      `var<workgroup> staged: array<${four}, ${quadsOf(a)}>;`,
+      ...(isWhole ? [] : fourDeclarations),
+      quadPlace,
+      ...k.declarations,
+    ],
+    stage: { lines: k.lines, lanes, bytes, quadAt: (index) => (isWhole ? quad(index) : `vectorOf(${quad(index)})`), unitQuadAt: noQuads },
     leftOf: () => ({ a: "staged", isPacked: false }),
     values: (dims) => scope.values(dims),
   };

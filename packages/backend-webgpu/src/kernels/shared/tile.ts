@@ -37,8 +37,6 @@ interface TileLoop {
   /** WGSL type and number of the vectors in which a lane has what it read: `v0`, `v1`, and so on. */
   readonly vector: string;
   readonly vectors: number;
-  /** Further variables of a lane. */
-  readonly variables?: readonly string[];
   /** Names of a lane's results, vectors of four floats. */
   readonly results: readonly string[];
   /** Expression of the number of units of the depth. */
@@ -52,11 +50,10 @@ interface TileLoop {
 
 /** Variables and loop of a tile, up to its results. */
 export function tileLoop(loop: TileLoop): readonly string[] {
-  const { places, vector, vectors, variables = [], results, units, readColumn, readRow, passes } = loop;
+  const { places, vector, vectors, results, units, readColumn, readRow, passes } = loop;
   return [
     ...places,
     ...range(vectors).map((i) => `var v${i} = ${vector}();`),
-    ...variables,
     ...results.map((name) => `var ${name} = vec4f();`),
     `for (var u = 0u; u < ${units}; u++) {`,
     `if (lane < ${columns}u) {`,
@@ -71,16 +68,14 @@ export function tileLoop(loop: TileLoop): readonly string[] {
 
 /** How the results of a lane divide a tile of which a lane computes vectors of four columns. */
 interface ResultPlaces {
-  /** Lanes along a side of the tile. */
-  readonly side: number;
-  /** Vectors of a row of the lane. */
-  readonly perRow: number;
-  /** Where the results start in memory, an expression that ends in an operator. */
-  readonly start: string;
+  /** Lanes along a side of the tile. Default: 16. */
+  readonly side?: number;
+  /** Vectors of a row of the lane. Default: 2. */
+  readonly perRow?: number;
+  /** Where the results start in memory, an expression that ends in an operator. Default: at the start. */
+  readonly start?: string;
   /** Columns from one of a vector's to the next one: 1, or the lanes along a side. Default: 1. */
   readonly apart?: number;
-  /** Expression of the factor of the results of a row. */
-  readonly factor?: (row: string) => string;
 }
 
 /**
@@ -89,7 +84,7 @@ interface ResultPlaces {
  */
 export function storeText(
   names: readonly string[],
-  { side, perRow, start, apart = 1, factor }: ResultPlaces = { side: 16, perRow: 2, start: "" },
+  { side = 16, perRow = 2, start = "", apart = 1 }: ResultPlaces = {},
   order: TileRows = denseRows,
 ): readonly string[] {
   const row = perRow === 1 ? "r" : `r / ${perRow}u`;
@@ -100,8 +95,7 @@ export function storeText(
     `let i = ${order.result(`i0 + r / ${4 * perRow}u * ${4 * side}u + ty * 4u + ${row} % 4u`)};`,
     `let j = j0 + ${perRow === 1 ? "" : `r % ${perRow}u * ${4 * side}u + `}${apart === 1 ? "tx * 4u" : "tx"};`,
     "if (i >= p.m) { continue; }",
-    ...(factor === undefined ? [] : [`let factor = ${factor("i")};`]),
-    `for (var e = 0u; e < 4u && ${column} < p.n; e++) { store(${start}i * p.n + ${column}, results[r][e]${factor === undefined ? "" : " * factor"}); }`,
+    `for (var e = 0u; e < 4u && ${column} < p.n; e++) { store(${start}i * p.n + ${column}, results[r][e]); }`,
     "}",
   ];
 }

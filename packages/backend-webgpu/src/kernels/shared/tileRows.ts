@@ -26,10 +26,14 @@ export interface TileRows {
   tiles(rows: number): string;
   /** Statements before a workgroup's part of a product with `n` columns, an expression. They may end the workgroup. */
   start(place: GroupPlace, n: string): readonly string[];
+  /** Whether rows are found in memory, so that lanes keep those that they read again and again. */
+  readonly isLookedUp: boolean;
   /** The row of the result of row `i`; `p.m` or more if there is none. */
   result(i: string): string;
   /** The row that is multiplied for row `i`. */
   source(i: string): string;
+  /** The row that is multiplied for row `i` of the result. */
+  sourceOfResult(i: string): string;
   /** The row of the stored weight that gives column `j` of `n`. */
   column(j: string, n: string): string;
 }
@@ -42,7 +46,9 @@ export const denseRows: TileRows = {
   valuesIn: () => ({}),
   tiles: (rows) => `(p.m + ${rows - 1}u) / ${rows}u`,
   start: () => [],
+  isLookedUp: false,
   result: (i) => i,
   source: (i) => `min(${i}, p.m - 1u)`,
+  sourceOfResult: (i) => i,
   column: (j) => j,
 };

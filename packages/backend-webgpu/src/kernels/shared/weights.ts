@@ -1,8 +1,8 @@
 import type { DType } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
-import { deviceBlock, loadUnit, loadUnits, unitWeights } from "@centella/gpu-kernels";
+import { type BlockWords, deviceBlock, loadUnit, loadUnits, type U32, type Unit, unitWeights } from "@centella/gpu-kernels";
 import { blockStride } from "../../device/layout.ts";
-import type { WgslEmitter } from "../../wgsl/emitter.ts";
+import { WgslEmitter } from "../../wgsl/emitter.ts";
 import type { ElementType } from "./kernel.ts";
 
 /** Weights of a dtype that a lane reads at once; undefined for dtypes that are not read so. */
@@ -23,6 +23,17 @@ export function rowElement(dtype: DType): ElementType {
   return dtype === "f32" ? "vec4f" : "vec4u";
 }
 
+/** Emits what reads weights, by the names of their bindings of {@link rowElement}. */
+export function weightEmitter(weights: Readonly<Record<string, DType>>, lanes: number): WgslEmitter {
+  const quads = Object.entries(weights).flatMap(([name, dtype]) => (rowElement(dtype) === "vec4u" ? [name] : []));
+  return new WgslEmitter(weights, lanes, { quads: new Set(quads) });
+}
+
+/** Returns the blocks of a weight by their numbers. */
+export function blocksOf(k: WgslEmitter, name: string): (block: U32, bytes: number) => BlockWords {
+  return (block, bytes) => k.blockAt(name, block, bytes);
+}
+
 /** Weights of a step of the loop: vectors of four, and what their sums of products are scaled by. */
 export interface WeightVectors {
   /** Expressions of type vec4f. */
@@ -36,10 +47,19 @@ export interface WeightVectors {
 export function weightVectors(k: WgslEmitter, name: string, dtype: DType, index: string): WeightVectors {
   if (isQuantized(dtype)) {
     const at = k.define("u32", index);
-    const { words, scales, offsets } = loadUnit(k, dtype, (block, bytes) => k.blockAt(name, block, bytes), at);
-    return { vectors: floatsOf(words), scales, offsets: offsets ?? [] };
+    return unitVectors(k, dtype, loadUnit(k, dtype, blocksOf(k, name), at));
   }
   return { vectors: plainVectors(k, name, dtype, index), scales: [], offsets: [] };
+}
+
+/** Expressions of type vec4f of weights with their scales and offsets. */
+export function decodedVectors({ vectors, scales, offsets }: WeightVectors): readonly string[] {
+  const share = (values: readonly string[], i: number): string | undefined => values[Math.floor((i * values.length) / vectors.length)];
+  return vectors.map((vector, i) => {
+    const [scale, offset] = [share(scales, i), share(offsets, i)];
+    const scaled = scale === undefined ? vector : `${scale} * ${vector}`;
+    return offset === undefined ? scaled : `${scaled} + ${offset}`;
+  });
 }
 
 /** Weights of a step that neighbour in the row. */
@@ -67,15 +87,31 @@ export function stepVectors(
     return [{ ...weightVectors(k, name, dtype, `${row} * ${steps}u + ${step}`), first: `${step} * ${weights / 4}u` }];
   }
   const place = { first: k.define("u32", `${row} * ${steps}u`), step: k.define("u32", step) };
-  const units = loadUnits(k, dtype, (block, bytes) => k.blockAt(name, block, bytes), place);
-  return units.map(({ index, words, scales, offsets }) => {
-    return { vectors: floatsOf(words), scales, offsets: offsets ?? [], first: `${index} * ${unitWeights / 4}u` };
-  });
+  const units = loadUnits(k, dtype, blocksOf(k, name), place);
+  return units.map((unit) => ({ ...unitVectors(k, dtype, unit), first: `${unit.index} * ${unitWeights / 4}u` }));
 }
 
-/** Signed codes as floats. */
-function floatsOf(words: readonly string[]): readonly string[] {
-  return words.map((word) => `vec4f(unpack4xI8(${word}))`);
+/** The vectors of a unit. */
+function unitVectors(k: WgslEmitter, dtype: DType, { words, scales, offsets = [] }: Unit): WeightVectors {
+  if (!hasNibbles(dtype)) return { vectors: words.map((word) => `vec4f(unpack4xI8(${word}))`), scales, offsets };
+  const factors = scales.map((scale) => k.define("f32", `16.0 * ${scale}`));
+  const bases = factors.map((factor, i) => k.define("f32", offsets[i] === undefined ? `-${factor}` : `${offsets[i]} - ${factor}`));
+  return { vectors: words.map((word) => nibbleVector(k, word)), scales: factors, offsets: bases };
+}
+
+/** Whether the codes of a unit are the numbers from 0 to 15. */
+export function hasNibbles(dtype: DType): boolean {
+  return dtype === "q4_K" || dtype === "q4_0" || dtype === "q4_1";
+}
+
+/**
+ * Codes `c` from 0 to 15 as floats `1 + c / 16`: they are the highest bits of the mantissas of halves, which are unpacked faster than integers become
+ * floats.
+ */
+function nibbleVector(k: WgslEmitter, word: string): string {
+  const pair = (shifted: string): string => `unpack2x16float(${k.define("u32", `(${shifted} & 0x03c003c0u) | 0x3c003c00u`)})`;
+  const [even, odd] = [pair(`(${word} << 6u)`), pair(`(${word} >> 2u)`)];
+  return `vec4f(${even}.x, ${odd}.x, ${even}.y, ${odd}.y)`;
 }
 
 /** Vectors of element `index` of an argument with a float dtype, which is an array of vec4u or vec4f. */

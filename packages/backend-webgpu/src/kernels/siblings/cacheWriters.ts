@@ -1,18 +1,21 @@
 import type { DimValues } from "@centella/core";
 import {
-  angleAt,
-  type CacheWrite,
+  elementAngle,
   type F32,
   type GpuArguments,
+  headOf,
   isBelow,
   type ProjectionParts,
   type SiblingResult,
+  slotOf,
   turnedPair,
   type U32,
 } from "@centella/gpu-kernels";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { bindingsOf, dtypesOf, Uniforms } from "../../wgsl/gpuKernel.ts";
 import type { Binding, Field } from "../shared/kernel.ts";
+
+type CacheWrite = ProjectionParts["write"];
 
 /** Stores pairs of neighbouring columns of a product of one row elsewhere than in a tensor of their own. */
 export interface PairWriter {
@@ -26,36 +29,28 @@ export interface PairWriter {
 
 /**
  * Writers that store rotated keys and values in a cache, and rotated queries in an output, with the bits of `rope` and `kvWrite`. Undefined
- * where the elements that belong together are not pairs of neighbouring columns. Inputs of the write follow `firstInput` others.
+ * where the elements of a head are not pairs of neighbouring columns.
  */
-export function cacheWriters(
-  { write, written: { keys, values, queries }, turnedQueries }: ProjectionParts,
-  firstInput: number,
-): ReadonlyMap<SiblingResult, PairWriter> | undefined {
-  const { cache, rotation, rows, slots } = write;
-  if (keys === undefined || values === undefined || (write.queries !== undefined && queries === undefined)) return undefined;
-  const isPaired = rotation.ropeType === "norm" && rows.keyWidth % 2 === 0 && rows.valueWidth % 2 === 0;
-  if (!isPaired || (cache.dtype !== "f16" && cache.dtype !== "f32")) return undefined;
-  const moved = (args: GpuArguments): GpuArguments =>
-    Object.fromEntries(
-      Object.entries(args).map(([name, each]) => [name, each.kind === "input" ? { ...each, index: firstInput + each.index } : each]),
-    );
-  const angles = moved(write.angles);
-  const cacheArgs = moved({ cache: { kind: "output", dtype: cache.dtype }, slots });
-  const rotated: GpuArguments = { rotated: { kind: "extraOutput", index: turnedQueries, dtype: "f32" } };
+export function cacheWriters({
+  write,
+  written: { keys, values, queries },
+  args,
+}: ProjectionParts): ReadonlyMap<SiblingResult, PairWriter> | undefined {
+  const { rotation, rows } = write;
+  if (rows.valueWidth % 2 === 1) return undefined;
   const writers = new Map([
     [
       keys,
-      pairWriter("writeKeys", { ...cacheArgs, ...angles }, (scope, column, pair) => {
-        const [head, at] = headOf(scope, rows.keyWidth, column);
+      pairWriter("writeKeys", { ...args.cache, ...args.angles }, (scope, column, pair) => {
+        const [head, at] = headOf(scope.k, column, rows.keyWidth);
         storeInCache(scope, write, { head, at }, turnedAt(scope, write, at, pair));
       }),
     ],
     [
       values,
-      pairWriter("writeValues", cacheArgs, (scope, column, pair) => {
+      pairWriter("writeValues", args.cache, (scope, column, pair) => {
         const { k } = scope;
-        const [head, at] = headOf(scope, rows.valueWidth, column);
+        const [head, at] = headOf(k, column, rows.valueWidth);
         storeInCache(scope, write, { head, at: k.add(at, rows.keyWidth) }, pair);
       }),
     ],
@@ -63,9 +58,9 @@ export function cacheWriters(
   if (queries !== undefined) {
     writers.set(
       queries,
-      pairWriter("writeQueries", { ...rotated, ...angles }, (scope, column, pair) => {
+      pairWriter("writeQueries", { ...args.rotated, ...args.angles }, (scope, column, pair) => {
         const { k } = scope;
-        const [, at] = headOf(scope, rotation.width, column);
+        const [, at] = headOf(k, column, rotation.width);
         turnedAt(scope, write, at, pair).forEach((value, i) => void k.store("rotated", k.add(column, i), value));
       }),
     );
@@ -89,17 +84,10 @@ function pairWriter(name: string, args: GpuArguments, body: (scope: Uniforms, co
   };
 }
 
-/** The head of a column, and its place in the head. */
-function headOf({ k }: Uniforms, width: number, column: U32): readonly [head: U32, at: U32] {
-  return [k.quotient(column, width), k.remainder(column, width)];
-}
-
 /** Elements `at` and `at + 1` of a head after the rotation. */
 function turnedAt({ k }: Uniforms, { rotation }: CacheWrite, at: U32, pair: Pair): Pair {
   const { width, dims } = rotation;
-  const number = k.shiftRight(at, 1);
-  const angle = angleAt(k, rotation, width === dims ? number : k.min(number, dims / 2 - 1), 0);
-  const turned = turnedPair(k, pair, angle);
+  const turned = turnedPair(k, pair, elementAngle(k, rotation, at, 0));
   if (width === dims) return turned;
   const isTurned = k.compare("lt", at, dims);
   return [k.select(isTurned, turned[0], pair[0]), k.select(isTurned, turned[1], pair[1])];
@@ -113,8 +101,7 @@ function storeInCache(
   [first, second]: Pair,
 ): void {
   const { k } = scope;
-  // As unsigned, a negative slot is beyond the cache, too.
-  const slot = k.bitcast("u32", k.loadInteger("slots", 0));
+  const slot = slotOf(k, 0);
   k.if(isBelow(k, slot, scope.extent(slots)), () => {
     const row = k.add(k.mul(slot, scope.extent(heads)), head);
     const index = k.add(k.mul(row, keyWidth + valueWidth), at);

@@ -4,19 +4,20 @@ import type { Capabilities } from "../../device/capabilities.ts";
 import { storeText } from "../../wgsl/epilogue.ts";
 import { input, output, rebind } from "../../wgsl/module.ts";
 import { fewestHalved, matrixProducts, multipliesTogether } from "../matrices/matrixTiles.ts";
-import { type MatrixResult, matrixUnit } from "../matrices/matrixUnit.ts";
+import type { MatrixResult } from "../matrices/matrixUnit.ts";
 import type { Binding, Dispatch } from "../shared/kernel.ts";
+import { rowCounts, type ScratchSlots } from "../shared/preparedRows.ts";
 import { type Left, type ProductOptions, products as productDispatches } from "../shared/products.ts";
 import { count, maximum } from "../shared/shape.ts";
 import { rowElement } from "../shared/weights.ts";
-import { type LeftOf, rowCounts, type ScratchSlots } from "./rowForms.ts";
+import type { LeftOf } from "./rowForms.ts";
 
 /** A dispatch for each product; results whose products matrices of subgroups compute together are one dispatch for many rows. */
 export function manyRows(siblings: Siblings, leftOf: LeftOf, scratch: ScratchSlots, options: ProductOptions): readonly Dispatch[] {
   const { a, results } = siblings;
   const halvesOf = new Map(
     results.flatMap((result) => {
-      const halves = matrixUnit(options.capabilities) === undefined ? undefined : halvesOfAll(result, leftOf);
+      const halves = halvesOfAll(result, leftOf);
       return halves === undefined ? [] : [[result, halves] as const];
     }),
   );

@@ -17,6 +17,6 @@ export function projectionDispatches(
   const parts = projectionPartsOf(inputs, projections);
   if (parts === undefined) return [];
   const { norm, siblings } = parts;
-  const writers = cacheWriters(parts, projections.products.inputs);
+  const writers = cacheWriters(parts);
   return writers === undefined ? [] : writtenProducts(siblings, capabilities, norm && { call: norm, inputs }, writers);
 }

@@ -1,23 +1,11 @@
-import type { Shape, TensorSpec } from "@centella/core";
-import { elementAt, elementCount } from "@centella/core/backend";
-import type { RoundedType, SiblingProduct, Siblings } from "@centella/gpu-kernels";
+import { elementAt } from "@centella/core/backend";
+import type { SiblingProduct, Siblings } from "@centella/gpu-kernels";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
-import { rebind } from "../../wgsl/module.ts";
-import { halfBytes, halfRowsDispatch } from "../matrices/halfRows.ts";
-import { fewestHalved } from "../matrices/matrixTiles.ts";
-import { matrixUnit } from "../matrices/matrixUnit.ts";
-import { halfExponent } from "../shared/halfTiles.ts";
-import type { Binding, Dispatch, Resource } from "../shared/kernel.ts";
-import { type Left, multipliesHalves, roundingDispatch } from "../shared/products.ts";
-import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "../shared/roundedUnits.ts";
-import type { RowCounts } from "../shared/rowProducts.ts";
-import { count, maximum } from "../shared/shape.ts";
-
-/** A form of the rows that products read. */
-export interface LeftForm {
-  readonly rounding: RoundedType | undefined;
-  readonly isPacked: boolean;
-}
+import { fewestHalved, readsHalves } from "../matrices/matrixTiles.ts";
+import type { Dispatch, Resource } from "../shared/kernel.ts";
+import { type LeftForm, preparedRows, rowCounts, type ScratchSlots } from "../shared/preparedRows.ts";
+import type { Left } from "../shared/products.ts";
+import { readsUnits } from "../shared/roundedUnits.ts";
 
 /** The form of the rows that a product reads. */
 export function formOf({ lefts }: Siblings, { left, weight }: SiblingProduct, capabilities: Capabilities): LeftForm {
@@ -57,106 +45,17 @@ export function leftsOf(siblings: Siblings, capabilities: Capabilities, source: 
     return forms.findIndex((other) => isSameForm(form, other));
   };
   const isHalved = ({ weight, params }: SiblingProduct): boolean => {
-    return rowCounts(a).most >= fewestHalved && typeof depth === "number" && multipliesHalves(weight, depth, params, capabilities);
+    return rowCounts(a).most >= fewestHalved && typeof depth === "number" && readsHalves(weight.dtype, depth, params, capabilities);
   };
   const halved = results.flatMap(({ products }) => products.filter(isHalved).map(formIndex));
-  const exponent = matrixUnit(capabilities) === undefined ? halfExponent : undefined;
   const prepared = forms.map((form, i) => {
     const rows = { name: "a", resource: source, access: "read", element: "f32" } as const;
-    return preparedIn(form, `a${i}`, a, rows, { scratch, isHalved: halved.includes(i), subgroup: subgroupLanes(capabilities), exponent });
+    const halvedFrom = halved.includes(i) ? fewestHalved : undefined;
+    return preparedRows(form, `a${i}`, a, rows, { scratch, halvedFrom, subgroup: subgroupLanes(capabilities) });
   });
   const leftOf: LeftOf = (product) => {
     const { halves, ...left } = elementAt(prepared, formIndex(product)).left;
     return isHalved(product) && halves !== undefined ? { ...left, halves } : left;
   };
   return { lefts: prepared.map(({ left }) => left), leftOf, roundings: prepared.flatMap(({ dispatches }) => dispatches) };
-}
-
-interface Preparation {
-  readonly scratch: ScratchSlots;
-  /** Whether many rows are also rounded to halves, and the exponent of {@link halfRowsDispatch}. */
-  readonly isHalved: boolean;
-  readonly exponent: number | undefined;
-  readonly subgroup: number;
-}
-
-/** Rows in a form, in a binding of a name, and the dispatches that round `rows` to it. */
-function preparedIn(
-  { rounding, isPacked }: LeftForm,
-  name: string,
-  a: TensorSpec,
-  rows: Binding,
-  { scratch, isHalved, subgroup, exponent }: Preparation,
-): { readonly left: Left; readonly dispatches: readonly Dispatch[] } {
-  const [lead, counts] = [a.shape.slice(0, -1), rowCounts(a)];
-  const blocks = isUnitRounding(rounding) ? rounding : undefined;
-  // The dispatch that rounds many rows to halves rounds them to blocks, too.
-  const most = isHalved && blocks !== undefined ? fewestHalved - 1 : Infinity;
-  const elements = Math.min(most, counts.most) * maximum(a.shape.at(-1) ?? 0);
-  const resource = rounding === undefined ? rows.resource : scratch.take(isPacked ? unitBytes(elements) : 4 * elements);
-  const binding: Binding = { ...rows, name, resource };
-  const roundings = rounding === undefined ? [] : [roundingIn(a, rounding, isPacked, rows, binding, subgroup)];
-  const few = forRows(roundings, lead, { most });
-  if (!isHalved) return { left: { binding, isPacked }, dispatches: few };
-  const halves: Binding = { name: "halves", resource: scratch.take(halfBytes(a)), access: "read", element: "vec4u" };
-  const read = { binding: blocks === undefined ? binding : rows, blocks };
-  const halving = halfRowsDispatch(a, read, halves, { least: fewestHalved, subgroup, exponent });
-  return { left: { binding, isPacked, halves }, dispatches: [...few, halving] };
-}
-
-/** The dispatch that rounds `rows`. */
-function roundingIn(
-  a: TensorSpec,
-  rounding: RoundedType,
-  isPacked: boolean,
-  rows: Binding,
-  { resource }: Binding,
-  subgroup: number,
-): Dispatch {
-  if (isPacked && isUnitRounding(rounding)) return roundUnitsDispatch(a, rounding, rows, { ...rows, name: "y", resource }, subgroup);
-  return rebind(roundingDispatch(a, rounding, false), { a: rows.resource, y: resource });
-}
-
-/**
- * Dispatches that are skipped in runs with other numbers of rows; none if no run has these. `lead` are the extents whose product is the
- * number of rows.
- */
-export function forRows(
-  dispatches: readonly Dispatch[],
-  lead: Shape,
-  { least = 0, most = Infinity }: Partial<RowCounts>,
-): readonly Dispatch[] {
-  const counts = countsOf(lead);
-  if (counts.most < least || counts.least > most) return [];
-  return dispatches.map((dispatch) => ({
-    ...dispatch,
-    sizeIn(dims) {
-      const rows = count(lead, dims);
-      return { ...dispatch.sizeIn(dims), ...((rows < least || rows > most) && { groups: 0 }) };
-    },
-  }));
-}
-
-/** Bytes of the rows as floats. */
-export function floatBytes(a: TensorSpec): number {
-  return 4 * elementCount(a.shape.map(maximum));
-}
-
-/** The numbers of rows of runs. */
-export function rowCounts({ shape }: TensorSpec): RowCounts {
-  return countsOf(shape.slice(0, -1));
-}
-
-function countsOf(lead: Shape): RowCounts {
-  const most = elementCount(lead.map(maximum));
-  return { least: lead.every((dim) => typeof dim === "number") ? most : 0, most };
-}
-
-/** Scratch memory of an op call, a buffer for each slot. */
-export class ScratchSlots {
-  #slots = 0;
-
-  take(bytes: number): Resource {
-    return { kind: "scratch", bytes, slot: this.#slots++ };
-  }
 }

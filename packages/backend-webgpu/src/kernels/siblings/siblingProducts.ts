@@ -5,15 +5,16 @@ import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { type EpilogueText, epilogueText } from "../../wgsl/epilogue.ts";
 import { input } from "../../wgsl/module.ts";
 import type { Binding, Dispatch, Resource } from "../shared/kernel.ts";
+import { floatBytes, forRows, rowCounts, ScratchSlots } from "../shared/preparedRows.ts";
 import { isUnitRounding } from "../shared/roundedUnits.ts";
-import { roundingLanes } from "../shared/rowForm.ts";
+import { mostNibbleLanes, roundingLanes } from "../shared/rowForm.ts";
 import { fewestTiled, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "../shared/rowProducts.ts";
 import { copiedRow, type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "../shared/rowSource.ts";
 import { count, maximum } from "../shared/shape.ts";
-import { hasRowProduct, rowElement } from "../shared/weights.ts";
+import { hasNibbles, hasRowProduct, rowElement } from "../shared/weights.ts";
 import type { PairWriter } from "./cacheWriters.ts";
 import { manyRows } from "./manyRows.ts";
-import { floatBytes, formOf, formsOf, forRows, leftsOf, rowCounts, ScratchSlots } from "./rowForms.ts";
+import { formOf, formsOf, leftsOf } from "./rowForms.ts";
 
 /** Returns the number of storage buffers of the dispatch for few rows, which binds the most. */
 export function siblingBindings({ lefts, results }: Siblings, norm?: AnchoredCall): number {
@@ -87,31 +88,48 @@ function oneRow(siblings: Siblings, capabilities: Capabilities, source: Resource
     return norm === undefined ? copiedUnits(siblings, capabilities, row) : normedRow(siblings, norm.call, subgroup);
   }
   if (unitRowBytesOf(siblings, capabilities) > capabilities.workgroupBytes) return undefined;
-  return unitRow({ a, type: form.rounding, source: norm ?? row, lanes: roundingLanesOf(siblings, capabilities), subgroup });
+  return unitRow({ a, type: form.rounding, source: norm ?? row, lanes: packedLanesOf(siblings, capabilities), subgroup });
 }
 
-/** Most lanes of a workgroup that copies its row: the floats of two units of weights take many registers. */
+/**
+ * Lanes of a workgroup that copies its row. The floats of two units of weights take many registers: more lanes are only faster where each has one
+ * product, and where two columns of each lane leave work for all processors.
+ */
+function copyingLanesOf(siblings: Siblings, capabilities: Capabilities): number {
+  const isOne = siblings.results.every(({ products: multiplied }) => multiplied.length === 1);
+  const most = isOne ? roundingLanesOf(siblings, capabilities, 2) : 0;
+  return Math.min(Math.max(most, mostCopyingLanes), roundingLanesOf(siblings, capabilities));
+}
+
+/** Lanes that any device has registers for. */
 const mostCopyingLanes = 512;
 
 /** A row of floats in the memory of each workgroup, for products with units of weights; undefined where it is read from memory. */
 function copiedUnits(siblings: Siblings, capabilities: Capabilities, row: Binding): RowSource | undefined {
   const weights = siblings.results.flatMap(({ products: multiplied }) => multiplied.map(({ weight }) => weight.dtype));
   if (siblings.lefts.some((rounding) => rounding !== undefined) || !weights.every(isQuantized)) return undefined;
-  const lanes = Math.min(mostCopyingLanes, roundingLanesOf(siblings, capabilities));
+  const lanes = copyingLanesOf(siblings, capabilities);
   const copied = copiedRow(siblings.a, row, lanes);
   return copied.bytes + sumsOf(siblings, capabilities, lanes) > capabilities.workgroupBytes ? undefined : copied;
 }
 
 /** Bytes of a workgroup's memory where it rounds the row of packed products. */
 function unitRowBytesOf(siblings: Siblings, capabilities: Capabilities): number {
-  const lanes = roundingLanesOf(siblings, capabilities);
+  const lanes = packedLanesOf(siblings, capabilities);
   return unitRowBytes(siblings.a, lanes) + sumsOf(siblings, capabilities, lanes);
 }
 
-function roundingLanesOf({ a, results }: Siblings, capabilities: Capabilities): number {
+/** Lanes of a workgroup that rounds its row to packed codes. */
+function packedLanesOf(siblings: Siblings, capabilities: Capabilities): number {
+  const isNibbles = siblings.results.every(({ products: multiplied }) => multiplied.every(({ weight }) => hasNibbles(weight.dtype)));
+  return Math.min(isNibbles ? mostNibbleLanes : Infinity, roundingLanesOf(siblings, capabilities));
+}
+
+/** {@link roundingLanes} where a lane has several columns. */
+function roundingLanesOf({ a, results }: Siblings, capabilities: Capabilities, columnsPerLane = 1): number {
   const columns = results.reduce((sum, { shape }) => sum + maximum(shape.at(-1) ?? 0), 0);
   const { maxLanes } = capabilities;
-  return roundingLanes(columns, { depth: maximum(a.shape.at(-1) ?? 0), maxLanes, subgroup: subgroupLanes(capabilities) });
+  return roundingLanes(columns / columnsPerLane, { depth: maximum(a.shape.at(-1) ?? 0), maxLanes, subgroup: subgroupLanes(capabilities) });
 }
 
 /** Whether products of few rows are one dispatch. */
