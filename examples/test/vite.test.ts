@@ -40,3 +40,26 @@ describe.each(["vite-react", "vue", "svelte"])("%s", (name) => {
     await page.close();
   });
 });
+
+test("a page without configuration computes on WebGPU, and keeps how", async () => {
+  const folder = "../test/plainPage";
+  await runExample("vite-react", ["vite", "build", folder, "--logLevel", "error"]);
+  await using server = await startExample("vite-react", ["vite", "preview", folder, "--port", "0"]);
+  if (typeof browser === "string") throw new Error(browser);
+  const page = await browser.newPage();
+  const errors: unknown[] = [];
+  page.on("pageerror", (error) => errors.push(error));
+  /** The results, and what the page has stored. */
+  const shown = async () => {
+    await page.goto(server.url);
+    const text = await page.locator("output").filter({ hasText: /\d/ }).textContent();
+    return { results: text!.split(" ").map(Number), stored: await page.evaluate(() => Object.entries(localStorage)) };
+  };
+  const first = await shown();
+  expect(first.results).toEqual(Array.from({ length: 24 }, (_, i) => 32 * (i - 10)));
+  expect(first.stored).toEqual([[expect.stringMatching(/1 row of 64 by f32 of 24/), expect.stringMatching(/\d+ lanes/)]]);
+  // The second visit reads the choice.
+  expect(await shown()).toEqual(first);
+  expect(errors).toEqual([]);
+  await page.close();
+});
