@@ -15,7 +15,8 @@ export default defineConfig({
   test: {
     include: ["**/test/**/*.test.ts"],
     maxWorkers: "100%",
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

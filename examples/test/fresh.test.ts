@@ -38,7 +38,7 @@ describe("with the packed tarballs, as if they were published", () => {
       const chat = page.getByRole("region", { name });
       await chat.getByRole("button", { name: "Send" }).click();
       const answer = chat.getByRole("paragraph").filter({ hasText: "assistant" });
-      await expect.poll(() => answer.textContent(), { timeout: 30_000 }).toMatch(/assistant .{50}/s);
+      await expect.poll(() => answer.textContent()).toMatch(/assistant .{50}/s);
       await chat.getByRole("status").filter({ hasText: state }).waitFor();
     }
     await browser.close();

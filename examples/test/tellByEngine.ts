@@ -18,8 +18,8 @@ export async function tellByEngine(path: string): Promise<{ readonly story: stri
     if (status !== undefined) statuses.push(status);
     story += text;
   });
-  await expect.poll(() => story.length, { timeout: 30_000 }).toBeGreaterThan(100);
-  await expect.poll(() => statuses.at(-1), { timeout: 30_000 }).toBe("ready wasm");
+  await expect.poll(() => story.length).toBeGreaterThan(100);
+  await expect.poll(() => statuses.at(-1)).toBe("ready wasm");
   const ended = once(engine, "close");
   engine.kill();
   await ended;

@@ -50,7 +50,7 @@ function pagesIn(context: BrowserContext, url: string) {
     page.on("console", (message) => {
       if (message.type() === "error") problems.push(message.text());
     });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     await page.goto(`${url}#/${route}`);
     return page;
   };

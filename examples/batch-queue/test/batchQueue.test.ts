@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Queue } from "bullmq";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { BatchRequest, BatchResult } from "../queue.ts";
 
 const tiny = fileURLToPath(new URL("../../../packages/model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
@@ -42,7 +42,7 @@ beforeAll(async () => {
   store.stdout!.setEncoding("utf8").on("data", (text: string) => {
     log += text;
   });
-  await vi.waitFor(() => expect(log).toContain("Ready to accept connections"), { timeout: 10_000 });
+  await expect.poll(() => log).toContain("Ready to accept connections");
   vi.stubEnv("REDIS_URL", `redis://127.0.0.1:${port}`);
   vi.stubEnv("LOCK_MS", "500");
 });
@@ -60,6 +60,20 @@ afterAll(async () => {
 beforeEach(({ skip }) => {
   if (command === undefined && isRequired) throw new Error("expected valkey-server or redis-server, got neither");
   skip(command === undefined, "neither valkey-server nor redis-server is installed");
+});
+
+const started: ChildProcess[] = [];
+
+/** Starts the example's worker. It ends with the test, also where that fails. */
+function startWorker(): ChildProcess {
+  const script = fileURLToPath(new URL("../work.ts", import.meta.url));
+  const worker = spawn(process.execPath, ["--conditions=@centella/source", script, tiny], { stdio: ["ignore", "inherit", "inherit"] });
+  started.push(worker);
+  return worker;
+}
+
+afterEach(() => {
+  for (const worker of started.splice(0)) worker.kill("SIGKILL");
 });
 
 const requestsOf = (count: number, prefix: string): BatchRequest[] =>
@@ -92,20 +106,17 @@ const modules = async (): Promise<
 test("each request is answered once, by workers of which one is killed", async () => {
   const { produce, collect, connection, queueName } = await modules();
   const requests = requestsOf(40, "killed");
-  const startWorker = (): ChildProcess =>
-    spawn(process.execPath, ["--conditions=@centella/source", fileURLToPath(new URL("../work.ts", import.meta.url)), tiny], {
-      env: process.env,
-      stdio: ["ignore", "inherit", "inherit"],
-    });
   const path = join(folder, "killed.jsonl");
+  const queue = new Queue(queueName, { connection });
+  const workers = [startWorker(), startWorker()];
+  // Both take requests from the first one on. A fast worker would answer all of them while the other one starts.
+  await expect.poll(() => queue.getWorkersCount()).toBe(2);
   expect(await produce(each(requests), 100)).toBe(40);
   // In the queue already.
   await produce(each(requests.slice(0, 5)), 100);
-  const workers = [startWorker(), startWorker()];
   const collected = collect(path, 20);
   // Each worker has at most 4 requests: both have some.
-  const queue = new Queue(queueName, { connection });
-  await vi.waitFor(async () => expect(await queue.getActiveCount()).toBeGreaterThan(4), { timeout: 30_000, interval: 5 });
+  await expect.poll(() => queue.getActiveCount(), { interval: 5 }).toBeGreaterThan(4);
   workers[0]!.kill("SIGKILL");
   await queue.close();
   expect(await collected).toBe(40);
@@ -157,7 +168,7 @@ test("the producer waits while the queue is long", async () => {
     }
   })();
   const produced = produce(counted, 5, 10);
-  await vi.waitFor(() => expect(added).toBe(5));
+  await expect.poll(() => added).toBe(5);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(added).toBe(5);
   const worker = work({ fetch: async () => Response.json({}) });

@@ -71,7 +71,7 @@ const title = `two replicas restart one after the other: each of ${count} reques
 
 test(`${title}, through a simple proxy`, () => restartUnderLoad(simpleProxy));
 
-test.for<ProxyProgram>([caddy, nginx])(`${title}, through $program`, { timeout: 120_000 }, async (proxy, context) => {
+test.for<ProxyProgram>([caddy, nginx])(`${title}, through $program`, async (proxy, context) => {
   requireProgram(proxy.program, context);
   await restartUnderLoad((ports) => startProxy(proxy, ports));
 });

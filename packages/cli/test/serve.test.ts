@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { serve } from "../src/commands/serve.ts";
 import { canonicalArguments } from "../src/options.ts";
 import { optionsOf } from "../src/program.ts";
@@ -86,9 +86,9 @@ test("a second signal ends it at once, although a client does not read its strea
   // More than the buffers of both ends hold.
   const body = JSON.stringify({ ...chat, max_tokens: 450, n: 8, logprobs: true, top_logprobs: 20, stream: true });
   socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  await vi.waitFor(() => expect(server.stderr()).toContain('"type":"dequeued"'), 5000);
+  await expect.poll(() => server.stderr()).toContain('"type":"dequeued"');
   server.child.kill("SIGTERM");
-  await vi.waitFor(async () => expect(await (await fetch(`${server.url}/health`)).json()).toMatchObject({ status: "draining" }));
+  await expect.poll(async () => await (await fetch(`${server.url}/health`)).json()).toMatchObject({ status: "draining" });
   server.child.kill("SIGTERM");
   expect([143, "SIGTERM"]).toContain(await server.ended);
   socket.destroy();

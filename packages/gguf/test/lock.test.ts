@@ -85,14 +85,14 @@ describe("a lock on disk", () => {
     const path = join(storage.location, lockFiles(storage)[0]!);
     utimesSync(path, longAgo, longAgo);
     vi.advanceTimersToNextTimer();
-    await vi.waitFor(() => expect(statSync(path).mtimeMs).toBeGreaterThan(0));
+    await expect.poll(() => statSync(path).mtimeMs).toBeGreaterThan(0);
     await expect(storage.lock("m")).rejects.toMatchObject({ code: "busy" });
     expect(lock.lost!.aborted).toBe(false);
     // As if this process had been suspended.
     utimesSync(path, longAgo, longAgo);
     const next = await storage.lock("m");
     vi.advanceTimersToNextTimer();
-    await vi.waitFor(() => expect(lock.lost!.reason).toMatchObject({ code: "busy" }));
+    await expect.poll(() => lock.lost!.reason).toMatchObject({ code: "busy" });
     await lock.release();
     // The holder that lost it has removed nothing of the next one.
     await expect(storage.lock("m")).rejects.toMatchObject({ code: "busy" });

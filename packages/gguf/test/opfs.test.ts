@@ -124,7 +124,7 @@ describe("a stored file in a worker", () => {
     expect([folder.reads, folder.open.size]).toEqual([4, 1]);
     vi.runAllTimers();
     vi.useRealTimers();
-    await vi.waitFor(() => expect(folder.open.size).toBe(0));
+    await expect.poll(() => folder.open.size).toBe(0);
     expect(await source.read(24_999, 1)).toEqual(bytes.subarray(24_999));
     await source.close?.();
     expect(folder.open.size).toBe(0);

@@ -211,9 +211,9 @@ describe("downloads", () => {
     const cache = await diskStorage(join(folder, "cancelled"));
     const { store, told } = watched(createModelStore(new URL("m.gguf", server.url), { runtime, cache, ...sizes }));
     const cancelled = failure(store.load());
-    await vi.waitFor(() => expect(store.getSnapshot()).toMatchObject({ status: "downloading", error: undefined }));
+    await expect.poll(() => store.getSnapshot()).toMatchObject({ status: "downloading", error: undefined });
     expect(store.getSnapshot().totalBytes).toBe(bytes.length);
-    await vi.waitFor(async () => expect((await cache.names()).some((name) => name.endsWith(".partial"))).toBe(true));
+    await expect.poll(async () => (await cache.names()).some((name) => name.endsWith(".partial"))).toBe(true);
     store.cancel();
     expect(store.getSnapshot()).toEqual(idleSnapshot);
     // The next load waits for the end of the one before, which holds the file's lock.

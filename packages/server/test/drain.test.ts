@@ -49,7 +49,7 @@ test("a stream that nobody reads ends when the server closes, and can be read la
 test("several texts that nobody reads all end", async () => {
   const { handler, count } = talking();
   const response = await post(handler, chat, { ...endless, n: 3 });
-  await vi.waitFor(() => expect(count("dequeued")).toBe(3));
+  await expect.poll(() => count("dequeued")).toBe(3);
   await handler.close({ drainMs: 20 });
   expect(count("finished")).toBe(3);
   expect((await response.text()).match(/"finish_reason":"length"/g)).toHaveLength(3);

@@ -1,5 +1,5 @@
 import { Ollama } from "ollama";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createHandler, type Handler, type ModelLibrary } from "../src/index.ts";
 import { fetchFrom, get, post, TestModel } from "./serving.ts";
 
@@ -76,7 +76,7 @@ test("a model that is being loaded or used is not deleted", async () => {
     allowLoading = resolve;
   });
   const answer = post(handler, "/v1/completions", { ...base, max_tokens: 100, stream: true, model: "hub:fox" });
-  await vi.waitFor(() => expect(hub.stored.size).toBe(1));
+  await expect.poll(() => hub.stored.size).toBe(1);
   const refusal = "expected a model that no request uses, got hub:fox";
   await expect(client.delete({ model: "hub:fox" })).rejects.toThrow(refusal);
   allowLoading();
@@ -120,7 +120,7 @@ test("a client that leaves ends its download", async () => {
   const reader = body!.getReader();
   await reader.read();
   const next = reader.read();
-  await vi.waitFor(() => expect(hub.signal).toBeDefined());
+  await expect.poll(() => hub.signal).toBeDefined();
   await reader.cancel();
   await next;
   expect(hub.signal!.aborted).toBe(true);

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { DeviceLostError } from "@centella/core";
 import type { Model } from "@centella/llm";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createHandler, type LoadContext, type ModelEvent, type ModelLoader } from "../src/index.ts";
 import { scripted } from "./scriptedModel.ts";
 import { get, post, TestModel } from "./serving.ts";
@@ -76,7 +76,7 @@ test("requests are refused while the first model is loading, and health has the 
     { error: expect.objectContaining({ code: "loading" }) },
   ]);
   loader.end();
-  await vi.waitFor(async () => expect((await get(handler, "/health")).status).toBe(200));
+  await expect.poll(async () => (await get(handler, "/health")).status).toBe(200);
   expect((await post(handler, chat, hello)).status).toBe(200);
   await handler.close();
   expect(disposals()).toBe(1);
@@ -88,7 +88,7 @@ test("a lazy model is loaded once, by the first requests", async () => {
   expect(await (await get(handler, "/health")).json()).toEqual({ status: "ok" });
   expect(loader.loads).toBe(0);
   const answers = [post(handler, chat, { ...hello, model: "lazy" }), post(handler, chat, { ...hello, model: "lazy" })];
-  await vi.waitFor(() => expect(loader.loads).toBe(1));
+  await expect.poll(() => loader.loads).toBe(1);
   loader.end();
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
   expect(loader.loads).toBe(1);
@@ -110,7 +110,7 @@ test("an idle model is disposed of, and loaded again by the next request", async
     if (event.type === "model") states.push((event as ModelEvent).state);
   });
   expect((await post(handler, chat, hello)).status).toBe(200);
-  await vi.waitFor(() => expect(disposals()).toBe(1));
+  await expect.poll(() => disposals()).toBe(1);
   expect((await post(handler, chat, hello)).status).toBe(200);
   expect(loads).toBe(2);
   expect(states.slice(0, 5)).toEqual(["loading", "loaded", "unloaded", "loading", "loaded"]);
@@ -124,7 +124,7 @@ test("a model in use is not disposed of", async () => {
   await wait(30);
   expect(disposals()).toBe(0);
   await stream.text();
-  await vi.waitFor(() => expect(disposals()).toBe(1));
+  await expect.poll(() => disposals()).toBe(1);
   await handler.close();
 });
 
@@ -139,7 +139,7 @@ test("a model that cannot be loaded is a failure of the server, and the next req
   handler.events.subscribe((event) => {
     if (event.type === "model" && event.state === "failed") reasons.push(event.error);
   });
-  await vi.waitFor(async () => expect(await (await get(handler, "/health")).json()).toMatchObject({ status: "failed" }));
+  await expect.poll(async () => await (await get(handler, "/health")).json()).toMatchObject({ status: "failed" });
   expect(reasons).toEqual([expect.objectContaining({ message: "/secret/path is missing" })]);
   expect((await post(handler, chat, hello)).status).toBe(200);
   expect((await get(handler, "/health")).status).toBe(200);
@@ -225,9 +225,9 @@ test("a model whose device is lost is loaded again once, and counts as failed af
   };
   const handler = createHandler({ models: { fable: { load } } });
   const statusOf = async (): Promise<number> => (await get(handler, "/health")).status;
-  await vi.waitFor(async () => expect(await statusOf()).toBe(200));
+  await expect.poll(async () => await statusOf()).toBe(200);
   expect((await post(handler, chat, hello)).status).toBe(500);
-  await vi.waitFor(async () => expect(await statusOf()).toBe(200));
+  await expect.poll(async () => await statusOf()).toBe(200);
   expect(loaded.map(({ disposals }) => disposals())).toEqual([1, 0]);
   expect((await post(handler, chat, hello)).status).toBe(500);
   expect(await statusOf()).toBe(503);
@@ -245,7 +245,7 @@ test("a model that has answered since its device was lost is loaded again after 
     return disposable(scripted(served, [{ text: "back" }, { error: lost }]).model).model;
   };
   const handler = createHandler({ models: { fable: { load } } });
-  const ready = (): Promise<void> => vi.waitFor(async () => expect((await get(handler, "/health")).status).toBe(200));
+  const ready = (): Promise<void> => expect.poll(async () => (await get(handler, "/health")).status).toBe(200);
   for (let loss = 1; loss <= 3; loss++) {
     await ready();
     expect((await post(handler, chat, hello)).status).toBe(200);
@@ -262,7 +262,7 @@ test("keep_alive of Ollama's API says how long a lazy model stays loaded", async
   const ask = (path: string, body: object) => post(handler, path, { model: "fable", ...body });
   const text = { stream: false, messages: hello.messages, options: { num_predict: 1 } };
   expect((await ask("/api/chat", { ...text, keep_alive: "15ms" })).status).toBe(200);
-  await vi.waitFor(() => expect(disposals()).toBe(1));
+  await expect.poll(() => disposals()).toBe(1);
   expect((await ask("/api/embed", { input: "a", keep_alive: -1 })).status).toBe(200);
   expect(await (await ask("/api/generate", { keep_alive: 0 })).json()).toMatchObject({ done_reason: "unload" });
   expect(disposals()).toBe(2);

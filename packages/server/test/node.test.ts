@@ -4,7 +4,7 @@ import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
-import { afterAll, expect, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { createHandler, type ServerEvent } from "../src/index.ts";
 import { serve } from "../src/node/node.ts";
 import { type RawClient, rawClient } from "./rawClient.ts";
@@ -36,11 +36,9 @@ function postText(body: object, headers = ""): string {
 async function nextFinish(act: () => void | Promise<void>): Promise<string> {
   const from = events.length;
   await act();
-  return vi.waitFor(() => {
-    const event = events.slice(from).find(({ type }) => type === "finished");
-    if (event?.type !== "finished") throw new Error("expected a text that has ended");
-    return event.finish;
-  });
+  const finish = (): string | undefined => events.slice(from).find((event) => event.type === "finished")?.finish;
+  await expect.poll(finish).toBeDefined();
+  return finish()!;
 }
 
 test("the official client works over a socket, in pieces", async () => {
@@ -81,35 +79,33 @@ test("the head of a stream comes with its first event, or by itself before a lon
 
 test("a client that leaves in mid-stream frees its sequence", async () => {
   const { socket, received } = await send(postText({ ...endless, stream: true }));
-  await vi.waitFor(() => expect(received()).toContain('"content":"'));
+  await expect.poll(() => received()).toContain('"content":"');
   expect(await nextFinish(() => void socket.destroy())).toBe("cancelled");
 });
 
 test("a client that leaves before the first byte frees its sequence", async () => {
   const { socket } = await send(postText(endless));
   const from = events.length;
-  await vi.waitFor(() =>
-    expect(events.slice(from).some(({ type }) => type === "dequeued") || events.at(-1)?.type === "dequeued").toBe(true),
-  );
+  await expect.poll(() => events.slice(from).some(({ type }) => type === "dequeued") || events.at(-1)?.type === "dequeued").toBe(true);
   expect(await nextFinish(() => void socket.destroy())).toBe("cancelled");
 });
 
 test("a client that leaves the queue is not computed", async () => {
   const running = await Promise.all([send(postText({ ...endless, stream: true })), send(postText({ ...endless, stream: true }))]);
-  await vi.waitFor(() => expect(running.every(({ received }) => received().includes('"content":"'))).toBe(true));
+  await expect.poll(() => running.every(({ received }) => received().includes('"content":"'))).toBe(true);
   const from = events.length;
   const waiting = await send(postText(endless));
-  await vi.waitFor(() => expect(events.slice(from).some(({ type }) => type === "queued")).toBe(true));
+  await expect.poll(() => events.slice(from).some(({ type }) => type === "queued")).toBe(true);
   waiting.socket.destroy();
-  await vi.waitFor(() => expect(events.slice(from)).toContainEqual(expect.objectContaining({ type: "dequeued", isAdmitted: false })));
+  await expect.poll(() => events.slice(from)).toContainEqual(expect.objectContaining({ type: "dequeued", isAdmitted: false }));
   for (const { socket } of running) socket.destroy();
-  await vi.waitFor(() => expect(events.slice(from).filter((event) => event.type === "finished")).toHaveLength(2));
+  await expect.poll(() => events.slice(from).filter((event) => event.type === "finished")).toHaveLength(2);
 });
 
 test("requests may follow one another on a connection, and come in small pieces", async () => {
   const small = { messages, max_tokens: 1 };
   const { socket, received } = await send(postText(small) + postText(small));
-  await vi.waitFor(() => expect(received().match(/"chat\.completion"/g)).toHaveLength(2));
+  await expect.poll(() => received().match(/"chat\.completion"/g)).toHaveLength(2);
   for (const char of postText(small, "Connection: close\r\n")) socket.write(char);
   await once(socket, "close");
   expect(received().match(/HTTP\/1\.1 200/g)).toHaveLength(3);
@@ -142,7 +138,7 @@ test("connections above the limit are closed at once", async () => {
   const { socket } = await rawClient(full.url);
   await new Promise<void>((resolve) => (socket.destroyed ? resolve() : void socket.once("close", () => resolve())));
   clients[0]!.socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  await vi.waitFor(() => expect(clients[0]!.received()).toMatch(/^HTTP\/1\.1 200/));
+  await expect.poll(() => clients[0]!.received()).toMatch(/^HTTP\/1\.1 200/);
   for (const client of clients) client.socket.destroy();
   await full.close();
 });

@@ -1,6 +1,6 @@
 import OpenAI from "openai";
 import { zodResponseFormat } from "openai/helpers/zod";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { fetchFrom, TestModel } from "./serving.ts";
 
@@ -174,7 +174,7 @@ describe("chat completions", () => {
     // In a variable of its own, because the client's types know no ignore_eos.
     const request = { model: "fable", messages, max_tokens: 400, ignore_eos: true, stream: true } as const;
     for await (const _ of await client.chat.completions.create(request)) break;
-    await vi.waitFor(() => expect(kinds).toEqual(["cancelled"]));
+    await expect.poll(() => kinds).toEqual(["cancelled"]);
     unsubscribe();
   });
 });

@@ -1,4 +1,4 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createHandler, type Handler, type HandlerOptions, type ServerEvent } from "../src/index.ts";
 import { generating } from "./scriptedModel.ts";
 import { post, TestModel } from "./serving.ts";
@@ -30,7 +30,7 @@ class HeldServer {
     const count = (): number => this.events.filter(({ type }) => type === "queued").length;
     const before = count();
     const status = post(this.handler, path, body).then((response) => response.status);
-    await vi.waitFor(() => expect(count()).toBe(before + 1));
+    await expect.poll(() => count()).toBe(before + 1);
     return { status };
   }
 }
@@ -75,7 +75,7 @@ test("callers take turns, also when one of them counts tokens", async () => {
     order.push(key);
   };
   const queued = (count: number): Promise<void> =>
-    vi.waitFor(() => expect(server.events.filter(({ type }) => type === "queued")).toHaveLength(count));
+    expect.poll(() => server.events.filter(({ type }) => type === "queued")).toHaveLength(count);
   const asked = [];
   for (const [key, path] of [
     ["a", chat],

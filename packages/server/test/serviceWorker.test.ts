@@ -94,15 +94,15 @@ test("a reader that leaves ends its text, before the first byte and after", asyn
   await reader.read();
   await reader.cancel();
   await over;
-  await vi.waitFor(() => expect(finishes()).toEqual(["cancelled"]));
+  await expect.poll(() => finishes()).toEqual(["cancelled"]);
   const leaving = new AbortController();
   const early = dispatch(post(endless, { signal: leaving.signal }));
-  await vi.waitFor(() => expect(events.filter(({ type }) => type === "dequeued")).toHaveLength(2));
+  await expect.poll(() => events.filter(({ type }) => type === "dequeued")).toHaveLength(2);
   leaving.abort();
   await early.over;
   // Nobody reads it.
   expect((await early.response)!.status).toBe(503);
-  await vi.waitFor(() => expect(finishes()).toEqual(["cancelled", "cancelled"]));
+  await expect.poll(() => finishes()).toEqual(["cancelled", "cancelled"]);
 });
 
 test("a page that leaves before its whole request was read leaves nothing behind", async () => {
@@ -120,7 +120,7 @@ test("a service worker that was ended frees its sequences", async () => {
   // Both ends of a channel are closed at once.
   ports.at(-1)!.close();
   await expect(reader.read()).rejects.toThrow("the page with the model was closed");
-  await vi.waitFor(() => expect(finishes()).toEqual(["cancelled"]));
+  await expect.poll(() => finishes()).toEqual(["cancelled"]);
 });
 
 test("other paths and origins go to the network, and responses may have no body", async () => {

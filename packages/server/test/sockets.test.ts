@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, expect, test } from "vitest";
 import type { ServerEvent } from "../src/index.ts";
 import { serve } from "../src/node/node.ts";
 import { rawClient } from "./rawClient.ts";
@@ -55,13 +55,13 @@ test.each<readonly [stage: string, text: string, until: () => boolean]>([
   ["when its text is computed", postText(endless), () => typesOf().includes("response")],
 ])("a client that leaves %s leaves nothing behind", async (_, text, until) => {
   const { socket, received } = await rawClient(listener.url, text);
-  await vi.waitFor(() => expect(until()).toBe(true));
-  if (text === postText(progress)) await vi.waitFor(() => expect(received()).toContain("prompt_progress"));
+  await expect.poll(() => until()).toBe(true);
+  if (text === postText(progress)) await expect.poll(() => received()).toContain("prompt_progress");
   socket.destroy();
   // The only sequence is free: another request is answered.
   const response = await fetch(listener.url + chat, { method: "POST", body: JSON.stringify({ messages, max_tokens: 1 }) });
   expect(response.status).toBe(200);
-  await vi.waitFor(() => expect(typesOf().filter((type) => type === "released")).toHaveLength(events.filter(isAdmitted).length));
+  await expect.poll(() => typesOf().filter((type) => type === "released")).toHaveLength(events.filter(isAdmitted).length);
   expect(events.filter((event) => event.type === "failure")).toEqual([]);
 });
 
@@ -73,7 +73,7 @@ test("a connection stays open between requests, also after refused ones", async 
   const requests = [postText(small), postText({ messages: [] }), "GET /v1/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", postText(small)];
   for (const [i, request] of requests.entries()) {
     socket.write(request);
-    await vi.waitFor(() => expect(received().match(/HTTP\/1\.1 \d+/g)).toHaveLength(i + 1));
+    await expect.poll(() => received().match(/HTTP\/1\.1 \d+/g)).toHaveLength(i + 1);
   }
   expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 400", "HTTP/1.1 404", "HTTP/1.1 200"]);
   socket.destroy();
@@ -114,7 +114,7 @@ test("a body in chunks that is too large is refused before its end", async () =>
     small.url,
     `POST ${chat} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n80\r\n${" ".repeat(128)}\r\n`,
   );
-  await vi.waitFor(() => expect(received()).toMatch(/^HTTP\/1\.1 413/));
+  await expect.poll(() => received()).toMatch(/^HTTP\/1\.1 413/);
   socket.destroy();
   await small.close();
 });

@@ -22,7 +22,7 @@ async function goToBranch(page: Page, direction: "Previous" | "Next"): Promise<v
 
 /** Waits for this number of answers that are over. */
 async function answers(page: Page, count: number): Promise<readonly string[]> {
-  await expect.poll(() => page.getByTestId("figures").count(), { timeout: 20_000 }).toBe(count);
+  await expect.poll(() => page.getByTestId("figures").count()).toBe(count);
   return page.locator("[data-role=assistant] .prose-answer").allTextContents();
 }
 
@@ -91,7 +91,7 @@ export function describeChat(setting: () => Setting): void {
       const page = await profile.open(short.replace("maxTokens=12", "maxTokens=60"));
       await page.getByRole("button", { name: /little fox/ }).click();
       await answers(page, 1);
-      await expect.poll(() => page.evaluate(snapshotCount), { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => page.evaluate(snapshotCount)).toBe(1);
       await page.reload();
       await page.getByText(/came back from storage/).waitFor();
       await send(page, "Go on.");

@@ -48,7 +48,7 @@ export function describeInSafari(browser: WebKit, setting: () => { readonly url:
       await page.waitFor(withText("2 of 2"));
       await page.waitFor(byTestId("figures"));
       await expect.poll(() => page.evaluate(() => location.hash)).toContain("conversation=");
-      await expect.poll(() => page.evaluate(snapshotCount), { timeout: 10_000 }).toBe(1);
+      await expect.poll(() => page.evaluate(snapshotCount)).toBe(1);
       await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
       const bytes = host.modelBytes();
       await host.close();
