@@ -33,7 +33,7 @@ test("a page and a process are not measured at once", async () => {
   );
 });
 
-test("a project computes every task in a page", { timeout: 180_000 }, async ({ skip }) => {
+test("a project computes every task in a page", async ({ skip }) => {
   const printed: string[] = [];
   for (const method of ["log", "error"] as const) vi.spyOn(console, method).mockImplementation((line: string) => void printed.push(line));
   const folder = mkdtempSync(join(tmpdir(), "bench-browser-"));

@@ -39,7 +39,7 @@ const model = readFileSync(join(repositoryFolder, "packages/model-fable/models/f
 let browser: Awaited<ReturnType<typeof launchChromium>> = "not started";
 beforeAll(async () => {
   browser = await launchChromium();
-}, 60_000);
+});
 afterAll(async () => {
   if (typeof browser !== "string") await browser.close();
 });

@@ -124,6 +124,5 @@ describe.skipIf(reason !== undefined)(`node-llama-cpp${reason === undefined ? ""
         rmSync(out);
       }
     },
-    600_000,
   );
 });

@@ -1,7 +1,7 @@
 import { halfToFloat } from "@centella/quant";
 import { expect, test } from "vitest";
 import { ModuleBuilder } from "../src/emit/index.ts";
-import { addressBytes, copyRow, emitGather, emitRows, splitScale } from "../src/kernels/shared/cacheRow.ts";
+import { addressBytes, copyRow, emitGather, emitRows, splitScale } from "../src/kernels/attention/cacheRow.ts";
 import { memoryMap } from "../src/memory/memoryMap.ts";
 import { instantiate } from "./shared.ts";
 

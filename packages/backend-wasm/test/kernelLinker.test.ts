@@ -107,7 +107,7 @@ test("a sync call compiles functions that another plan still waits for, and both
   });
   const compiling = vi.spyOn(WebAssembly, "compile").mockImplementation((bytes) => gate.then(() => compile(bytes as BufferSource)));
   const waiting = backend.compile(record(0));
-  await vi.waitFor(() => expect(compiling).toHaveBeenCalled());
+  await expect.poll(() => compiling).toHaveBeenCalled();
   const now = backend.compileSync!(record(0));
   expect([...now.runSync!(inputs).y!].map(Math.round)).toEqual(normed);
   open();

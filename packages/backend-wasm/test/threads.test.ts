@@ -236,11 +236,12 @@ test("a program that is compiled in the background does not wait for threads, wh
   program.output("y", program.add(x, x));
   const plan = await backend.compile(program, { background: true });
   expect(backend.instance.isSharing).toBe(false);
-  await vi.waitFor(async () => {
+  const isSharing = async (): Promise<boolean> => {
     const y = await plan.run({ x: new Float32Array(2 ** 23).fill(1) }).y!.data();
     expect(y[0]).toBe(2);
-    expect(backend.instance.isSharing).toBe(true);
-  }, 20_000);
+    return backend.instance.isSharing;
+  };
+  await expect.poll(isSharing).toBe(true);
   await backend.dispose();
 });
 

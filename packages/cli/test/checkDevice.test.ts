@@ -26,4 +26,4 @@ test("the check of a device writes distances to llama.cpp that the parity page t
   } finally {
     await rm(folder, { recursive: true });
   }
-}, 60_000);
+});

@@ -8,19 +8,22 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { centella, expectOneLine } from "./centella.ts";
 
 const run = promisify(execFile);
-const fakeNvml = fileURLToPath(new URL("../../backend-cuda/test/native/fakeNvml.cc", import.meta.url));
+const native = (source: string): string => fileURLToPath(new URL(`../../backend-cuda/test/device/native/${source}`, import.meta.url));
 
 const hasCompiler = await run("c++", ["--version"]).then(
   () => true,
   () => false,
 );
 
-describe.skipIf(!hasCompiler || process.platform !== "linux")("gpu over a stand-in for NVML (needs Linux and a C++ compiler)", () => {
+// Stand-ins for NVIDIA's libraries are compiled, and the loader finds them by LD_LIBRARY_PATH, which other systems do not have.
+describe.skipIf(!hasCompiler || process.platform !== "linux")("gpu over stand-in libraries (needs Linux and a C++ compiler)", () => {
   let folder = "";
   const env = (): Record<string, string> => ({ LD_LIBRARY_PATH: folder });
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "fake-nvml-"));
-    await run("c++", ["-std=c++17", "-shared", "-fPIC", fakeNvml, "-o", join(folder, "libnvidia-ml.so.1")]);
+    folder = await mkdtemp(join(tmpdir(), "fake-gpu-"));
+    const build = (source: string, library: string) =>
+      run("c++", ["-std=c++17", "-shared", "-fPIC", native(source), "-o", join(folder, library)]);
+    await Promise.all([build("fakeCuda.cc", "libcuda.so.1"), build("fakeNvml.cc", "libnvidia-ml.so.1")]);
   });
   afterAll(() => rm(folder, { recursive: true }));
 
@@ -32,6 +35,17 @@ describe.skipIf(!hasCompiler || process.platform !== "linux")("gpu over a stand-
 
   test("shows what devices report after the backends", async () => {
     const { stdout, code } = await centella(["gpu"], { env: env() });
+    expect(stdout).toMatch(/^cuda +gpu: Fake GPU$/m);
+    expect(stdout).toMatch(/^wasm +cpu: /m);
+    expect(stdout.split("\n").slice(-5)).toEqual(["NVIDIA driver 580.12", ...rows, ""]);
+    expect(code).toBe(0);
+  });
+
+  test("says why a device cannot be used, and goes on", async () => {
+    const { stdout, code } = await centella(["gpu"], { env: { ...env(), FAKE_CUDA_REFUSE: "cuDevicePrimaryCtxRetain 2" } });
+    expect(stdout).toMatch(
+      /^cuda +not available: cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY \(2\): the memory of the GPU is taken by other processes/m,
+    );
     expect(stdout).toMatch(/^wasm +cpu: /m);
     expect(stdout.split("\n").slice(-5)).toEqual(["NVIDIA driver 580.12", ...rows, ""]);
     expect(code).toBe(0);

@@ -61,7 +61,7 @@ beforeAll(() => {
     stdio: ["ignore", "ignore", "inherit"],
     env: { ...process.env, CI: "" },
   });
-}, 180_000);
+});
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 

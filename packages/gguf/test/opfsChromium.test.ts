@@ -57,4 +57,4 @@ test("in Chromium a pull that was broken off goes on in the origin private file 
   // The browser's cache may have the next bytes too.
   expect(Number(/^bytes=(\d+)-/.exec(ranges.at(-1)!)![1])).toBeGreaterThanOrEqual(report.kept);
   expect(report).toMatchObject({ stored: [url], isVerified: true, sum: sha256, left: [] });
-}, 120_000);
+});

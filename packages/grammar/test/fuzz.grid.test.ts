@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Budget, compile, fromGbnf, fromLark, fromRegex, type Grammar, GrammarError, type Matcher, vocabulary } from "../src/index.ts";
-import { isFullGrid } from "./grid.ts";
+import { isWholeGrid } from "./grid.ts";
 
 const bytesOfAllTokens = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
 const allBytes = vocabulary([...bytesOfAllTokens, new Uint8Array()], { endIds: [256] });
@@ -164,7 +164,7 @@ describe.each(readers)("%s", (_, read, seed, pieces) => {
       const result = expectGrammarOrError(read, parts.join(""), random);
       seen.set(result, (seen.get(result) ?? 0) + 1);
     });
-    fc.assert(property, { seed: 20, numRuns: isFullGrid ? 600 : 150 });
+    fc.assert(property, { seed: 20, numRuns: isWholeGrid ? 600 : 150 });
     expect(seen.get("GRAMMAR_SYNTAX")).toBeGreaterThan(0);
   });
 
@@ -176,7 +176,7 @@ describe.each(readers)("%s", (_, read, seed, pieces) => {
       const source = edits.reduce((text, [at, length, piece]) => text.slice(0, at) + piece + text.slice(at + length), seed);
       seen.add(expectGrammarOrError(read, source, random));
     });
-    fc.assert(property, { seed: 20, numRuns: isFullGrid ? 600 : 150 });
+    fc.assert(property, { seed: 20, numRuns: isWholeGrid ? 600 : 150 });
     expect(seen).toContain("grammar");
   });
 });

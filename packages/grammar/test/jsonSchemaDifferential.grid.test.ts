@@ -3,11 +3,11 @@ import formats from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compile, fromJsonSchema, type Grammar, GrammarError, type JsonSchema, type JsonSchemaOptions, vocabulary } from "../src/index.ts";
-import { isFullGrid } from "./grid.ts";
+import { isWholeGrid } from "./grid.ts";
 import { acceptorOf } from "./jsonText.ts";
 
 /** Share of the random cases that run. */
-const share = isFullGrid ? 1 : 0.3;
+const share = isWholeGrid ? 1 : 0.3;
 
 // Without a precision, Ajv takes numbers from 1e21 on for no multiples of anything.
 const ajv = new Ajv2020({ strict: false, validateFormats: false, multipleOfPrecision: 9 });

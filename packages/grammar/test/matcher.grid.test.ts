@@ -16,7 +16,7 @@ import {
   vocabulary,
 } from "../src/index.ts";
 import { grammars, letters, textsOf } from "./grammars.ts";
-import { isFullGrid } from "./grid.ts";
+import { isWholeGrid } from "./grid.ts";
 
 const encoder = new TextEncoder();
 const tokens = ["a", "b", "c", "ab", "ba", "aa", "abc", "bab", "ab", "", "<end>", "<special>", "cab", "aaa"];
@@ -100,7 +100,7 @@ describe("matchers of random grammars", () => {
           expect(again).toEqual(mask);
         }
       }),
-      { numRuns: isFullGrid ? 500 : 150, seed: 2 },
+      { numRuns: isWholeGrid ? 500 : 150, seed: 2 },
     );
   });
 
@@ -121,7 +121,7 @@ describe("matchers of random grammars", () => {
           }
         }
       }),
-      { numRuns: isFullGrid ? 300 : 100, seed: 3 },
+      { numRuns: isWholeGrid ? 300 : 100, seed: 3 },
     );
   });
 });

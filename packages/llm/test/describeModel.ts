@@ -10,7 +10,7 @@ import { describeTurns } from "./modelTurns.ts";
 import type { ModelSuiteOptions, SuiteContext } from "./suiteContext.ts";
 
 /** The one suite of models that every backend runs, against llama.cpp's own outputs. */
-export function describeModel(name: string, factory: BackendFactory, { isExact, scope, size = "all" }: ModelSuiteOptions): void {
+export function describeModel(name: string, factory: BackendFactory, { isExact, scope, isSample = false }: ModelSuiteOptions): void {
   describe(`models on ${name}`, async () => {
     const runtime = await openOrReason(factory);
     if (typeof runtime === "string") {
@@ -24,14 +24,15 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
     }
     afterAll(() => runtime.dispose());
     const isSoftware = runtime.backends[0]?.device.kind === "software-gpu";
-    const context = { runtime, isExact, scope: scope ?? (isSoftware ? "smoke" : "all"), size };
+    const context = { runtime, isExact, scope: scope ?? (isSoftware ? "smoke" : "all"), isSample };
     describeLogits(context);
     describeGreedy(context);
+    // Sessions are the same code on every backend, and the tests of WASM have all of them: slow backends leave them out.
     if (hasSessions(context)) {
       describeSessions(context);
       describeTurns(context);
       describeSaving(context);
-    } else test.skip("sessions, turns and saving (not in this size, or too slow on a software GPU)", () => undefined);
+    } else test.skip("sessions, turns and saving (not in the sample, or too slow on a software GPU)", () => undefined);
     if (context.scope === "all") {
       describeGenerating(context);
       describeMeasures(context);
@@ -39,9 +40,9 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
   });
 }
 
-/** Sessions are the same code on every backend. The scope "small" is a slow backend's: only the whole grid has its sessions. */
-function hasSessions({ scope, size }: SuiteContext): boolean {
-  return scope === "all" ? size !== "sample" : scope === "small" && size === "all";
+/** The scope "small" is a slow backend's: only the whole grid has its sessions. */
+function hasSessions({ scope, isSample }: SuiteContext): boolean {
+  return scope !== "smoke" && !isSample;
 }
 
 async function openOrReason(factory: BackendFactory): Promise<Runtime | string> {

@@ -3,7 +3,7 @@ import { type BackendFactory, UnsupportedError } from "@centella/core";
 import { isRequired } from "@centella/test-devices";
 import { CudaBackend } from "../../backend-cuda/src/backend.ts";
 import { InterpretedDriver } from "../../backend-cuda/test/interpreter/interpretedDriver.ts";
-import { softwareGpu } from "../../backend-webgpu/test/openBackend.ts";
+import { softwareGpu } from "../../backend-webgpu/test/support/openBackend.ts";
 
 /** WebGPU, on SwiftShader where there is no GPU. */
 export const software: BackendFactory = {

@@ -166,4 +166,4 @@ test("mutated models are refused or run", async () => {
   // The mutations reach deep: some are harmless, others hit each kind of check.
   for (const outcome of ["loaded", "GgufError", "ModelError", "TokenizerError", "UnsupportedError"])
     expect(outcomes.get(outcome), outcome).toBeGreaterThan(0);
-}, 60_000);
+});

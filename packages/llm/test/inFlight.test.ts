@@ -240,5 +240,5 @@ describe.each([interpreted, ...((await opens(software)) ? [software] : [])])("on
       expect(call).toMatchObject({ reason: "toolCalls", toolCalls: [{ name: "f", arguments: { a: expect.stringMatching(/^(ab|ba)$/) } }] });
     }
     expect(texts[1]).toEqual(texts[0]);
-  }, 120_000);
+  });
 });

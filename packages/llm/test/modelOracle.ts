@@ -1,5 +1,4 @@
 import { createRuntime, reference, UnsupportedError } from "@centella/core";
-import type { GridSize } from "@centella/test-devices";
 import { describe, expect, type TestContext, test } from "vitest";
 import { type LoadModelOptions, loadModel, type Model } from "../src/index.ts";
 import { argmaxRows, type Greedy, greedyRuns, hasShared, portableChoices, readFloats, readIds, tiny } from "./modelFiles.ts";
@@ -79,23 +78,17 @@ const arithmetics = ["ggml", "f32"] as const;
 
 /** Families that also run on a software GPU: one for each kind of attention and norms. */
 const softwareArchitectures = ["llama-dense", "qwen2-dense", "qwen3-dense", "phi3-dense", "gemma2-dense"];
-/** The families of a sample and of CI on a software GPU: the plainest, and the one that differs most from it. */
-const fewArchitectures: Readonly<Record<GridSize, readonly string[]>> = {
-  sample: ["gemma2-dense"],
-  full: ["llama-dense", "gemma2-dense"],
-  all: softwareArchitectures,
-};
+/** The family of the sample on a software GPU: the one that differs most from the plainest, which the stories are. */
+const sampledArchitecture = "gemma2-dense";
 
-export function describeLogits({ runtime, isExact, scope, size }: SuiteContext): void {
-  const isSample = size === "sample";
+export function describeLogits({ runtime, isExact, scope, isSample }: SuiteContext): void {
   // Each model takes a software GPU tens of seconds, for kernels that conformance tests have compared in all types.
-  const isFew = isSample || (scope === "smoke" && size !== "all");
   const load = (path: string, options: Partial<LoadModelOptions> = {}): Promise<Model> =>
     loadModel(path, { runtime, ...exactCache, activations: "ggml", ...options });
 
   describeShared(`logits equal llama.cpp's${skipped}`, () => {
     const chosen = scope === "smoke" ? softwareArchitectures : architectures;
-    const isIn = (name: string): boolean => scope !== "smoke" || fewArchitectures[size].includes(name);
+    const isIn = (name: string): boolean => scope !== "smoke" || !isSample || name === sampledArchitecture;
     test.skip.each(chosen.filter((name) => !isIn(name)))("f32 weights of %s (not in the sample)", () => undefined);
     test.each(chosen.filter(isIn))(
       "f32 weights of %s, 12 and 200 ids, whole and in three parts",
@@ -121,7 +114,7 @@ export function describeLogits({ runtime, isExact, scope, size }: SuiteContext):
       ["fable-q4_k_m", "ggml", roundedError(isExact)],
       ["fable-q4_k_m", "f32", activationError],
     ] as const;
-    const few = isFew ? 1 : 3;
+    const few = isSample ? 1 : 3;
     // The whole grid runs them.
     test.skip.each(fables.slice(few, scope === "smoke" ? 3 : few))("%s, activations %s (not in the sample)", () => undefined);
     test.each(fables.slice(0, scope === "smoke" ? few : fables.length))("%s, activations %s", async (name, activations, limit) => {
@@ -141,7 +134,7 @@ export function describeLogits({ runtime, isExact, scope, size }: SuiteContext):
       expect(relativeError(rows, readFloats(`data/rope/${name}.logits.f32`))).toBeLessThan(f16Error);
     });
 
-    const step = isFew ? (scope === "smoke" ? 4 : 2) : 1;
+    const step = isSample ? (scope === "smoke" ? 4 : 2) : 1;
     const pairs = quantTypes
       .filter((type) => scope !== "smoke" || /^Q(4_0|8_0|4_K_M|6_K)$/.test(type))
       .flatMap((type, i) => arithmetics.map((activations, j) => ({ type, activations, isIn: (i + j) % step === 0 })));
@@ -184,7 +177,7 @@ export function describeLogits({ runtime, isExact, scope, size }: SuiteContext):
 /** A software GPU compiles kernels for many rows of quantised weights for tens of seconds. Conformance tests run them, type by type. */
 const fewRows = { batchSize: 8 } as const;
 
-export function describeGreedy({ runtime, scope, size }: SuiteContext): void {
+export function describeGreedy({ runtime, scope, isSample }: SuiteContext): void {
   describeShared(`greedy decoding equals llama.cpp's${skipped}`, () => {
     const stories = greedyRuns("data/stories260K/greedy.jsonl").map((run) => ({ ...run, path: shared("data/stories260K", run.model) }));
     const fables = greedyRuns("models/greedy.jsonl").map((run) => ({ ...run, path: shared("models", run.model) }));
@@ -204,7 +197,7 @@ export function describeGreedy({ runtime, scope, size }: SuiteContext): void {
     });
 
     const quantised = [...stories, ...fables].filter((run) => covers(run) && !isPlain(run));
-    const isIn = ({ model }: Greedy): boolean => scope !== "smoke" || size === "all" || (size === "full" && model.includes("Q4_K_M"));
+    const isIn = ({ model }: Greedy): boolean => scope !== "smoke" || !isSample || model.includes("Q4_K_M");
     test.skip.each(quantised.filter((run) => !isIn(run)).map(title))("98 of 100 choices agree: %s (not in the sample)", () => undefined);
     test.for(quantised.filter(isIn).map((run) => [title(run), run] as const))(
       "given its ids, 98 of 100 choices agree: %s",
@@ -217,7 +210,7 @@ export function describeGreedy({ runtime, scope, size }: SuiteContext): void {
 
     // Exact arithmetic against 8-bit activations: more of the close choices fall the other way. Not in samples, since it takes as long as the
     // agreement above and tests the same kernels of f32 activations as the logits.
-    test.skipIf(size === "sample" || (size === "full" && scope === "smoke")).for(quantised.map((run) => [title(run), run] as const))(
+    test.skipIf(isSample).for(quantised.map((run) => [title(run), run] as const))(
       "given its ids, exact arithmetic, 95 of 100 choices agree: %s",
       async ([, run], context) => {
         await using model = await loadOrSkip(context, () => loadModel(run.path, { runtime, ...exactCache, activations: "f32" }));

@@ -1,5 +1,5 @@
 import { createRuntime, reference } from "@centella/core";
-import { gridSize } from "@centella/test-devices";
+import { isWholeGrid } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
 import { describeModel } from "./describeModel.ts";
@@ -7,7 +7,7 @@ import { hasShared, readFloats } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
 import { relativeError } from "./vectors.ts";
 
-describeModel("reference", reference(), { isExact: true, scope: "small", size: gridSize });
+describeModel("reference", reference(), { isExact: true, scope: "small", isSample: !isWholeGrid });
 
 /** The reference also stores sums of activations as ggml does, so that nothing is left but the order of f32 additions. */
 describe.skipIf(!hasShared)("the reference's ggml arithmetic is ggml's (skipped without outside test data at CENTELLA_SHARED)", () => {

@@ -116,7 +116,7 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
     expect(requestsOf(server).slice(1)).toEqual(["GET bytes=0-0"]);
     await served.page.context().setOffline(true);
     expect(await load(served, url)).toEqual(stored(first.ids, "load"));
-  }, 60_000);
+  });
 
   test("that are read by ranges are fetched once, and then come from the browser's cache", async () => {
     await using server = await serveModel({ headers: { "Cache-Control": "public, max-age=31536000, immutable" } });
@@ -137,23 +137,19 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
     expect(sent.slice(1)).toEqual([0, 0]);
     expect(gets.length).toBeLessThanOrEqual(3);
     expect(failed).toEqual([]);
-  }, 60_000);
+  });
 
-  test.each([true, false])(
-    "that CORS refuses say so at once, in a page that is isolated: %s",
-    async (isIsolated) => {
-      await using server = await serveModel({ allow: false, expose: false });
-      await using served = await open({ isIsolated });
-      const { error } = await load(served, new URL("m.gguf", server.url).href);
-      expect(error).toMatch(
-        /^gguf: cannot read 'http:.*\/m\.gguf': its server does not let pages of http:\/\/127\.0\.0\.1:\d+ read it \(CORS\)/,
-      );
-      expect(error).toMatch(/must answer with the header 'Access-Control-Allow-Origin: http:\/\/127\.0\.0\.1:\d+' \(or \*\)$/);
-      // The request, one without the need of permission, and a second try.
-      expect(server.requests).toHaveLength(3);
-    },
-    60_000,
-  );
+  test.each([true, false])("that CORS refuses say so at once, in a page that is isolated: %s", async (isIsolated) => {
+    await using server = await serveModel({ allow: false, expose: false });
+    await using served = await open({ isIsolated });
+    const { error } = await load(served, new URL("m.gguf", server.url).href);
+    expect(error).toMatch(
+      /^gguf: cannot read 'http:.*\/m\.gguf': its server does not let pages of http:\/\/127\.0\.0\.1:\d+ read it \(CORS\)/,
+    );
+    expect(error).toMatch(/must answer with the header 'Access-Control-Allow-Origin: http:\/\/127\.0\.0\.1:\d+' \(or \*\)$/);
+    // The request, one without the need of permission, and a second try.
+    expect(server.requests).toHaveLength(3);
+  });
 
   test("whose server is down are network errors", async () => {
     const server = await serveModel();
@@ -164,7 +160,7 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
       globalThis.fetch = ((fetch) => (url, { signal, ...init }) => fetch(url, init))(fetch);`;
     const { error } = await load(served, server.url.href, {}, hurry);
     expect(error).toMatch(/^gguf: cannot read '.*': Failed to fetch \(5 attempts\); check the network, then try again$/);
-  }, 60_000);
+  });
 
   test("whose server hides Content-Range are stored anyway; reading by ranges names the missing header", async () => {
     await using server = await serveModel({ expose: false });
@@ -174,13 +170,13 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
       /hides it from this page \(CORS\); the server must answer with the header 'Access-Control-Expose-Headers: Content-Range, Content-Length, ETag'$/,
     );
     expect((await load(served, url)).ids).toHaveLength(3);
-  }, 60_000);
+  });
 
   test("are relative to the page", async () => {
     await using served = await open();
     expect((await load(served, "/models/m.gguf")).ids).toHaveLength(3);
     expect((await load(served, "ftp://example.com/m.gguf")).code).toBe("range");
-  }, 60_000);
+  });
 
   test.each([
     ["is missing", "navigator.storage.getDirectory = undefined;", /expected a browser with an origin private file system/],
@@ -190,18 +186,14 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
       /SecurityError/,
     ],
     ["cannot be written", "delete FileSystemFileHandle.prototype.createWritable;", /one without createWritable\(\)/],
-  ])(
-    "are read by ranges, with a warning, where the storage %s",
-    async (_, setUp, reason) => {
-      await using server = await serveModel();
-      await using served = await open();
-      const { ids, warnings } = await load(served, new URL("m.gguf", server.url).href, {}, setUp);
-      expect(ids).toHaveLength(3);
-      expect(warnings).toEqual([expect.stringMatching(/^the model is read from its server and not stored: /)]);
-      expect(warnings![0]).toMatch(reason);
-    },
-    60_000,
-  );
+  ])("are read by ranges, with a warning, where the storage %s", async (_, setUp, reason) => {
+    await using server = await serveModel();
+    await using served = await open();
+    const { ids, warnings } = await load(served, new URL("m.gguf", server.url).href, {}, setUp);
+    expect(ids).toHaveLength(3);
+    expect(warnings).toEqual([expect.stringMatching(/^the model is read from its server and not stored: /)]);
+    expect(warnings![0]).toMatch(reason);
+  });
 
   test("that do not fit into the browser's quota are an error with numbers, before anything is downloaded", async () => {
     const size = 1_000_000_000;
@@ -213,7 +205,7 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
     expect(error).toMatch(new RegExp(`expected ${size} free bytes in opfs:centella-models, got 500000; .* \\(cache: false\\)$`));
     // What had come before the request was given up.
     expect(server.bytesSent()).toBeLessThan(size / 10);
-  }, 60_000);
+  });
 
   test("are stored by a worker too, for which relative URLs are those of the page", async () => {
     await using server = await serveModel();
@@ -235,5 +227,5 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
     expect((await load(served, url)).stages).toEqual(["load"]);
     expect(requestsOf(server).slice(1)).toEqual(["GET bytes=0-0", "GET bytes=0-0"]);
     expect(await inWorker("models/m.gguf")).toEqual(expected);
-  }, 60_000);
+  });
 });

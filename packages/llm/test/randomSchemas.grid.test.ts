@@ -18,15 +18,11 @@ const cases: readonly (readonly [name: string, factory: BackendFactory, count: n
   ...(isWholeGrid && (await opens(software)) ? ([["webgpu", software, 40]] as const) : []),
 ];
 
-test.each(cases)(
-  "texts under random schemas at temperature 2 are valid on %s",
-  async (_, factory, count) => {
-    await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name, allowSoftware: true } });
-    await using model = await loadModel(tiny, { runtime, contextLength: 512, sequences: 8 });
-    expect(await invalidTexts(model, { count, ids: once })).toEqual([]);
-  },
-  600_000,
-);
+test.each(cases)("texts under random schemas at temperature 2 are valid on %s", async (_, factory, count) => {
+  await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name, allowSoftware: true } });
+  await using model = await loadModel(tiny, { runtime, contextLength: 512, sequences: 8 });
+  expect(await invalidTexts(model, { count, ids: once })).toEqual([]);
+});
 
 test("random schemas agree with Ajv on values of one another", () => {
   const values = Array.from({ length: 60 }, (_, seed) => exampleOf(randomSchema(seed).schema));

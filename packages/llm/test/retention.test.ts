@@ -21,13 +21,13 @@ describe.each(["wasm", "reference"])("disposed models on %s", (backend) => {
     expect(after.bufferBytes - before.bufferBytes).toBeLessThan(2 ** 20);
     expect(after.heapBytes - before.heapBytes).toBeLessThan(8 * 2 ** 20);
     expect(after.residentBytes - before.residentBytes).toBeLessThan(mostResidentGrowth);
-  }, 120_000);
+  });
 
   test("keep no weights and no cache while the app keeps their handles", () => {
     const { before, after } = heldAround(backend, "handles");
     expect(after.models - before.models).toBe(cycles);
     expect(after.bufferBytes - before.bufferBytes).toBeLessThan(cycles * mostHandleBytes);
-  }, 120_000);
+  });
 });
 
 /** What a process holds before and after many cycles of loading and disposing. */

@@ -1,20 +1,16 @@
 import type { Runtime } from "@centella/core";
-import type { GridSize } from "@centella/test-devices";
 
 /** What a backend is held to. */
 export interface ModelSuiteOptions {
   /** Results do not depend on batch sizes, bit for bit. */
   readonly isExact: boolean;
-  /**
-   * "small" leaves the larger files out, and sessions unless `size` is "all"; "smoke" nearly everything. Default: "smoke" for software GPUs,
-   * else "all".
-   */
+  /** "small" leaves the larger files out, and sessions of samples; "smoke" nearly everything. Default: "smoke" for software GPUs, else "all". */
   readonly scope?: "all" | "small" | "smoke";
   /**
-   * "sample" runs each family with one batch size, each type in one arithmetic, and no session. "full" has fewer families and types on
-   * software GPUs only. The other cases are skipped. Default: "all".
+   * Whether to run each family with one batch size, each type in one arithmetic, and no session; on software GPUs only some families and types.
+   * The other cases are skipped. Default: false.
    */
-  readonly size?: GridSize;
+  readonly isSample?: boolean;
 }
 
 /** One backend's runtime and what it is held to. */

@@ -1,6 +1,6 @@
 export { evaluateInChromium, launchChromium, launchChromiumProfile, launchOnGpu } from "./chromium.ts";
 export { launchFirefox } from "./firefox.ts";
-export { firstOfEach, type GridSize, gridSize, isFullGrid, isInTurn, isWholeGrid } from "./grid.ts";
+export { firstOfEach, isWholeGrid } from "./grid.ts";
 export { oldestNode } from "./oldestNode.ts";
 export { type BundledPage, type BundleOptions, serveBundle } from "./pageTests.ts";
 export { isRequired } from "./required.ts";

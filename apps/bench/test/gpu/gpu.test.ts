@@ -45,7 +45,7 @@ afterEach(() => {
 });
 
 /** Patience with devices in software on a busy machine. */
-const softwareMs = 180_000;
+const softwareMs = 600_000;
 
 const copies: Ceiling = { kind: "copy", threads: 0, backend: "cuda", work: 1e9, samples: [[1, 1]] };
 const quiet = {

@@ -2,7 +2,7 @@ import { createProgram } from "@centella/core";
 import { named } from "@centella/quant/checks";
 import { afterEach, expect, test, vi } from "vitest";
 import { CudaBackend } from "../../../../packages/backend-cuda/src/backend.ts";
-import { IdleDriver } from "../../../../packages/backend-cuda/test/idleDriver.ts";
+import { IdleDriver } from "../../../../packages/backend-cuda/test/device/idleDriver.ts";
 import { tinyShape } from "../../src/gpu/models.ts";
 import { furtherVariants, runSizes } from "../../src/gpu/variants.ts";
 import { shapes } from "../../src/model/shapes.ts";

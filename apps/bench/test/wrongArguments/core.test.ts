@@ -98,6 +98,7 @@ test("core: wrong arguments are typed errors", async () => {
     createCounters: [],
     decode: [spec, f32(1, 2)],
     decodedArrayOf: ["f32"],
+    dimsKey: forBackends,
     elementCount: [[2, 3]],
     encode: [spec, f32(1, 2)],
     evaluateBody: forBackends,
@@ -115,6 +116,7 @@ test("core: wrong arguments are typed errors", async () => {
     isFused: forBackends,
     isInteger: ["f32"],
     isQuantized: ["f32"],
+    largestDims: forBackends,
     layoutOf: ["f32"],
     lower: forBackends,
     maxSpec: forBackends,
@@ -146,7 +148,9 @@ test("core: wrong arguments are typed errors", async () => {
     topPSum: forBackends,
     weightOf: forBackends,
     withPersistents: forBackends,
+    unlessAborted: forBackends,
     usesOf: forBackends,
+    variantKey: forBackends,
   });
   await runtime.dispose();
 });
