@@ -1,6 +1,6 @@
-import { createProgram, type Program } from "@centella/core";
+import { type Activations, createProgram, type DType, type Program } from "@centella/core";
 import { expect, test } from "vitest";
-import type { Capabilities } from "../../src/device/capabilities.ts";
+import { type Capabilities, guaranteed } from "../../src/device/capabilities.ts";
 import type { Dispatch } from "../../src/kernels/shared/kernel.ts";
 import { Dispatches, h200 } from "../wgsl/kernelTexts.ts";
 import { type AttentionForm, attentionProducts } from "./attentionProducts.ts";
@@ -75,5 +75,47 @@ test("dispatches of several results bind no more buffers than the device can", (
     for (const { bindings } of dispatches) expect(bindings.length).toBeLessThanOrEqual(maxBindings);
     // The rows, three weights and three results are seven.
     expect(dispatches.map(writesOf).slice(0, -3)).toEqual(maxBindings >= 7 ? [3] : [2, 1]);
+  }
+});
+
+/** Products of one tensor with weights of some types. */
+function siblings(weights: readonly DType[], activations: Activations): Program {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", most), 512]);
+  for (const [i, dtype] of weights.entries()) {
+    const weight = program.persistent(`w${i}`, { dtype, shape: [256, 512] });
+    program.output(`y${i}`, program.matmul(x, weight, { transposeB: true, activations }));
+  }
+  return program;
+}
+
+test("halves are multiplied by matrices from 17 rows on, blocks from 65 on, and products that share their rows from the same number on", () => {
+  const startOf = (...weights: readonly DType[]): number | undefined => {
+    const program = siblings(weights, "half");
+    return [9, 16, 17, 64, 65].find((rows) => matricesIn(program, h200, rows).length > 0);
+  };
+  expect(startOf("f16")).toBe(17);
+  expect(startOf("q4_K")).toBe(65);
+  expect(startOf("f16", "q4_K")).toBe(65);
+});
+
+test.each<readonly [DType[], Activations]>([
+  [["f16", "f16"], "f32"],
+  [["f16", "bf16"], "half"],
+  [["f16", "q4_K"], "half"],
+  [["f16"], "ggml"],
+  [["q6_K", "q4_K"], "ggml"],
+])("fused products of %j in mode %s: a run writes each result once, whatever its number of rows", (weights, activations) => {
+  const program = siblings(weights, activations);
+  for (const capabilities of [h200, { ...h200, subgroupMatrices: [] }, guaranteed]) {
+    for (const rows of [1, 2, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 127, 128, 512]) {
+      const bindings = dispatchesIn(program, capabilities, rows).flatMap((dispatch) => dispatch.bindings);
+      const written = bindings.filter(({ access }) => access === "read_write").map(({ resource }) => JSON.stringify(resource));
+      expect(written.length, `${rows} rows: ${written}`).toBe(new Set(written).size);
+      expect(
+        written.filter((resource) => !resource.includes("scratch")),
+        `${rows} rows`,
+      ).toHaveLength(weights.length);
+    }
   }
 });

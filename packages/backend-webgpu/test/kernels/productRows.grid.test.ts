@@ -8,8 +8,8 @@ import { openBackend } from "../support/openBackend.ts";
 
 const blockTypes = (Object.keys(ggmlTypes) as GgmlType[]).filter(isBlockType).filter(isDequantizable);
 
-/** Numbers of rows on both sides of the limits between kernels: one row, up to eight, up to 64, and more. */
-const counts = [1, 2, 8, 9, 64, 65];
+/** Numbers of rows on both sides of the limits between kernels: one row, up to 8 (16 of floats), up to 64, and more. */
+const counts = [1, 2, 8, 9, 16, 17, 64, 65];
 
 /** Products with each number of rows, on the device and on the reference. */
 async function largestDifference(

@@ -186,33 +186,41 @@ describe("generated WGSL", () => {
   test("one row, a few rows and many have forms of their own, and none has nothing to do", () => {
     const kernels = kernelsFor(calls["matmul of T rows with an f16 weight"]!);
     const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
-    // 32 columns, 4 of them in each workgroup; rows by four. Then 16 columns by 16 rows, and tiles: no run has enough larger ones.
-    expect([0, 1, 4, 5, 8, 9, 64, 65].map(groups)).toEqual([
-      [0, 0, 0, 0],
-      [8, 0, 0, 0],
-      [0, 8, 0, 0],
-      [0, 16, 0, 0],
+    // 32 columns, 4 of them in each workgroup; rows by four. Then tiles of 32 rows and columns: no run has enough larger ones.
+    expect([0, 1, 4, 5, 16, 17, 64, 65].map(groups)).toEqual([
+      [0, 0, 0],
+      [8, 0, 0],
+      [0, 8, 0],
+      [0, 16, 0],
+      [0, 32, 0],
+      [0, 0, 1],
+      [0, 0, 2],
+      [0, 0, 3],
+    ]);
+    const blocks = kernelsFor((p, x) => p.matmul(x("f32", T, 64), x("q8_0", 32, 64), { transposeB: true }));
+    // The same, but 16 columns by 16 rows before tiles of 64 rows and 32 columns.
+    expect([8, 9, 64, 65].map((rows) => blocks.map((kernel) => kernel.sizeIn({ T: rows }).groups))).toEqual([
       [0, 16, 0, 0],
       [0, 0, 2, 0],
       [0, 0, 8, 0],
-      [0, 0, 0, 3],
+      [0, 0, 0, 2],
     ]);
     const wide = kernelsFor((p, x) => p.matmul(x("f32", T, 64), x("f16", 8192, 64), { transposeB: true }));
-    const wideGroups = (rows: number): number[] => wide.map((kernel) => kernel.sizeIn({ T: rows }).groups).slice(3);
+    const wideGroups = (rows: number): number[] => wide.map((kernel) => kernel.sizeIn({ T: rows }).groups).slice(2);
     // Tiles of 128, 64 and 32 rows and columns.
     expect(wideGroups(512)).toEqual([256, 0, 0]);
     expect(wideGroups(65)).toEqual([0, 256, 0]);
     const narrow = kernelsFor((p, x) => p.matmul(x("f32", T, 64), x("f16", 1024, 64), { transposeB: true }));
-    expect(narrow.map((kernel) => kernel.sizeIn({ T: 512 }).groups).slice(3)).toEqual([128, 0]);
-    expect(narrow.map((kernel) => kernel.sizeIn({ T: 65 }).groups).slice(3)).toEqual([0, 96]);
+    expect(narrow.map((kernel) => kernel.sizeIn({ T: 512 }).groups).slice(2)).toEqual([128, 0]);
+    expect(narrow.map((kernel) => kernel.sizeIn({ T: 65 }).groups).slice(2)).toEqual([0, 96]);
   });
 
   test("few rows read several weights at once, also where tiles do not", () => {
     const kernels = kernelsFor((p, x) => p.matmul(x("f32", T, 40), x("f16", 32, 40), { transposeB: true }));
     const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
-    expect([1, 8, 9].map(groups)).toEqual([
+    expect([1, 16, 17].map(groups)).toEqual([
       [8, 0, 0],
-      [0, 16, 0],
+      [0, 32, 0],
       [0, 0, 1],
     ]);
   });

@@ -11,7 +11,7 @@ import type { Binding, Dispatch, KernelCall } from "../shared/kernel.ts";
 import { preparedRows, ScratchSlots } from "../shared/preparedRows.ts";
 import { rowParts, rowResult } from "../shared/products.ts";
 import { readsUnits } from "../shared/roundedUnits.ts";
-import { fewestTiled, rowsOneByOne } from "../shared/rowProducts.ts";
+import { rowsOneByOne } from "../shared/rowProducts.ts";
 import { count, maximum } from "../shared/shape.ts";
 import { hasTileProduct, type TileParts, tileDispatch } from "../shared/tileProducts.ts";
 import { hasRowProduct, rowElement } from "../shared/weights.ts";
@@ -22,6 +22,9 @@ import { type ExpertRows, mostExperts, mostTiles, rowsByExpert, rowsByToken, typ
  * multiplied together take as long as 5.6 rows one by one.
  */
 const fewestSorted = 6;
+
+/** Fewest rows that are sorted, however few experts there are. */
+const fewestRows = 9;
 
 /** Rows for each expert, on average, from which floats and matrices of subgroups pass through workgroup memory in tiles of 64 rows. */
 const fewestInTiles = 32;
@@ -60,7 +63,7 @@ export function expertProducts(
   const { left, dispatches } = preparedRows({ rounding, isPacked }, "a", x, input("a", 0), { scratch, halvedFrom, subgroup });
   const rowsIn = (dims: DimValues): number => count(ids.shape, dims);
   const parts: TileParts = { left: left.binding, isPacked, dtype, depth, columns, store: storeText(undefined), rowsIn };
-  return [...dispatches, ...multiplied({ parts, halves: left.halves, rows, starts }, capabilities, scratch)];
+  return [...dispatches, ...multiplied({ parts, halves: left.halves?.binding, rows, starts }, capabilities, scratch)];
 }
 
 /** Numbers of rows from which on rows are sorted by expert, and multiplied in tiles that pass through workgroup memory. */
@@ -70,7 +73,7 @@ interface FormStarts {
 }
 
 function formStarts(experts: number, hasTiles: boolean): FormStarts {
-  const sorted = experts > mostExperts ? Number.POSITIVE_INFINITY : Math.max(fewestTiled, fewestSorted * experts);
+  const sorted = experts > mostExperts ? Number.POSITIVE_INFINITY : Math.max(fewestRows, fewestSorted * experts);
   return { sorted, tiled: hasTiles ? Math.max(sorted, fewestInTiles * experts) : Number.POSITIVE_INFINITY };
 }
 

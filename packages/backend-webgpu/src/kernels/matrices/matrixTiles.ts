@@ -4,7 +4,7 @@ import type { Capabilities } from "../../device/capabilities.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
 import type { Binding, Dispatch } from "../shared/kernel.ts";
-import type { RowCounts } from "../shared/rowProducts.ts";
+import { fewestOfMany, type RowCounts } from "../shared/rowProducts.ts";
 import { range } from "../shared/shape.ts";
 import type { TileText } from "../shared/tile.ts";
 import type { TileParts } from "../shared/tileProducts.ts";
@@ -55,8 +55,10 @@ const enoughGroups = 100;
 /** From this number of tiles on, lanes with more results each are faster. */
 const manyGroups = 512;
 
-/** From this number of rows on, products are computed by matrices. */
-export const fewestHalved = 65;
+/** The number of rows from which on matrices are faster than the other forms: lanes multiply few rows of blocks faster, as codes or as floats. */
+export function fewestHalved(dtype: DType): number {
+  return isQuantized(dtype) ? 65 : fewestOfMany.floats;
+}
 
 /** Whether products with a weight multiply matrices of halves: modes of activations other than "f32" permit to round both operands. */
 export function readsHalves(

@@ -6,7 +6,7 @@ import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
 import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
 import { extentOf, type FloatOperand, type FloatTile, floatTileFor, floatTiles, floatTileText } from "./floatTiles.ts";
 import type { Binding, Dispatch, ElementType } from "./kernel.ts";
-import { fewestTiled, type RowCounts } from "./rowProducts.ts";
+import type { RowCounts } from "./rowProducts.ts";
 import { extent, extents } from "./shape.ts";
 import { quadElement } from "./weights.ts";
 
@@ -26,6 +26,9 @@ export interface DenseParts {
 interface DenseCounts extends RowCounts {
   readonly fewest?: number;
 }
+
+/** From this many rows on, a tile is not mostly empty. */
+const fewestTiled = 9;
 
 interface Sizes {
   readonly m: number;

@@ -49,7 +49,7 @@ export function preparedRows(
   const halves: Binding = { name: "halves", resource: scratch.take(halfBytes(a)), access: "read", element: "vec4u" };
   const read = { binding: blocks === undefined ? binding : rows, blocks };
   const halving = halfRowsDispatch(a, read, halves, { least: halvedFrom, subgroup });
-  return { left: { binding, isPacked, halves }, dispatches: [...few, halving] };
+  return { left: { binding, isPacked, halves: { binding: halves, from: halvedFrom } }, dispatches: [...few, halving] };
 }
 
 /** The dispatch that rounds `rows`. */

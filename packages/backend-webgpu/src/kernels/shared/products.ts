@@ -5,13 +5,13 @@ import type { Capabilities } from "../../device/capabilities.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { dispatchOf } from "../../wgsl/gpuKernel.ts";
 import { input, output } from "../../wgsl/module.ts";
-import { fewestHalved, matrixProducts } from "../matrices/matrixTiles.ts";
+import { matrixProducts } from "../matrices/matrixTiles.ts";
 import { columnProducts } from "./columnProducts.ts";
 import { type DenseParts, denseProducts, hasFloatTiles } from "./denseProducts.ts";
 import type { Binding, Dispatch, KernelCall } from "./kernel.ts";
-import { fewestTiled, type RowCounts, type RowParts, type RowResult, rowProducts } from "./rowProducts.ts";
+import { fewestOfMany, type RowCounts, type RowParts, type RowResult, readsOf, rowProducts } from "./rowProducts.ts";
 import { extents, maximum } from "./shape.ts";
-import { fewestInTiles, hasTileProduct, hasTiles, type TileParts, tileProducts } from "./tileProducts.ts";
+import { hasTileProduct, hasTiles, type TileParts, tileProducts } from "./tileProducts.ts";
 import { hasRowProduct, rowElement } from "./weights.ts";
 
 /** The rows that a product reads. */
@@ -20,7 +20,13 @@ export interface Left {
   /** Whether these are units, which packed dot products multiply. */
   readonly isPacked: boolean;
   /** The same rows as halves, where subgroups multiply matrices of these. */
-  readonly halves?: Binding;
+  readonly halves?: HalfRows;
+}
+
+/** Rows as halves, in runs of at least `from` rows. */
+export interface HalfRows {
+  readonly binding: Binding;
+  readonly from: number;
 }
 
 /** Rounds the rows of `a`, input 0, in scratch memory: the binding `y`. */
@@ -33,9 +39,9 @@ export function roundingDispatch(a: TensorSpec, type: RoundedType, transposed: b
 }
 
 export interface ProductOptions {
-  /** False leaves out the dispatches for fewer than {@link fewestTiled} rows. */
-  readonly forFew?: boolean;
-  /** Dispatches for more rows are left out. Default: for all. */
+  /** Runs of fewer rows are left out. Default: none. */
+  readonly leastRows?: number;
+  /** Runs of more rows are left out. Default: none. */
   readonly mostRows?: number;
   readonly capabilities: Capabilities;
 }
@@ -49,7 +55,7 @@ export function products(
   params: ParamsOf<"matmul">,
   left: Left,
   store: EpilogueText,
-  { forFew = true, mostRows = Infinity, capabilities }: ProductOptions,
+  { leastRows = 0, mostRows = Infinity, capabilities }: ProductOptions,
 ): readonly Dispatch[] {
   const [a, b] = tupleOf(call.inputs as readonly TensorSpec[], 2);
   const { output: y } = call;
@@ -58,42 +64,45 @@ export function products(
   const isFolded = b.shape.length === 2 && !transposeA;
   const rows = isFolded ? y.shape.slice(0, -1) : y.shape.slice(-2, -1);
   const highest = elementCount(rows.map(maximum));
-  const least = rows.every((dim) => typeof dim === "number") ? highest : 0;
-  const most = Math.min(highest, mostRows);
-  const forMany = { least: Math.max(least, fewestTiled), most };
-  const bounds = forFew ? { least, most } : forMany;
+  const least = Math.max(leastRows, rows.every((dim) => typeof dim === "number") ? highest : 0);
+  const bounds = { least, most: Math.min(highest, mostRows) };
   const dense = { a, b, y, params, isFolded, left: left.binding, store };
   const [depth, columns] = [b.shape.at(transposeB ? -1 : -2), y.shape.at(-1)];
   if (isFolded && transposeB && typeof depth === "number" && typeof columns === "number" && hasRowProduct(b.dtype, depth)) {
     const rowsIn = (dims: DimValues): number => elementCount(extents(rows, dims));
     const parts = { left: left.binding, isPacked: left.isPacked, dtype: b.dtype, depth, columns, store, rowsIn };
     const few = fewRows(parts, bounds, capabilities);
-    if (!hasTileProduct(b.dtype, depth)) return [...few, ...denseProducts(dense, forMany)];
-    return [...few, ...(most >= fewestTiled ? severalRows(parts, dense, bounds, left.halves, capabilities) : [])];
+    const forMany = { ...bounds, least: Math.max(least, fewestOfMany[readsOf([parts])]) };
+    if (forMany.most < forMany.least) return few;
+    const many = hasTileProduct(b.dtype, depth)
+      ? severalRows(parts, dense, forMany, left.halves, capabilities)
+      : denseProducts(dense, { ...forMany, fewest: forMany.least });
+    return [...few, ...many];
   }
   return denseProducts(dense, bounds);
 }
 
-/** Dispatches for runs of at least {@link fewestTiled} rows. */
+/** Dispatches for runs of more rows than {@link fewRows} multiplies. */
 function severalRows(
   parts: TileParts,
   dense: DenseParts,
   { least, most }: RowCounts,
-  halves: Binding | undefined,
+  halves: HalfRows | undefined,
   capabilities: Capabilities,
 ): readonly Dispatch[] {
-  const fewest = Math.max(least, fewestTiled);
-  const isTiled = (m: number): boolean => (halves === undefined ? hasTiles(parts, m) : m >= fewestHalved);
+  if (halves === undefined && hasFloatTiles(dense)) return denseProducts(dense, { least, most, fewest: least });
+  const isTiled = (m: number): boolean => (halves === undefined ? hasTiles(parts, m) : m >= halves.from);
   const tiles = (): readonly Dispatch[] => {
-    if (halves !== undefined) {
-      const weights = [{ binding: input("b", 1, rowElement(parts.dtype)), dtype: parts.dtype }];
-      const result = { ...parts, suffix: "", weights, y: output("y") };
-      return matrixProducts({ ...parts, halves, results: [result] }, { least: Math.max(fewest, fewestHalved), most }, capabilities);
-    }
-    if (!hasFloatTiles(dense)) return tileProducts(parts, most);
-    return denseProducts(dense, { least: Math.max(fewest, fewestInTiles), most, fewest: fewestInTiles });
+    if (halves === undefined) return tileProducts(parts, most);
+    const weights = [{ binding: input("b", 1, rowElement(parts.dtype)), dtype: parts.dtype }];
+    const result = { ...parts, suffix: "", weights, y: output("y") };
+    return matrixProducts(
+      { ...parts, halves: halves.binding, results: [result] },
+      { least: Math.max(least, halves.from), most },
+      capabilities,
+    );
   };
-  return [...(isTiled(fewest) ? [] : columnProducts(parts, { least: fewest, most }, capabilities, (m) => !isTiled(m))), ...tiles()];
+  return [...(isTiled(least) ? [] : columnProducts(parts, { least, most }, capabilities, (m) => !isTiled(m))), ...tiles()];
 }
 
 /** Dispatches for few rows of a product with a weight whose rows are read several elements at a time. */

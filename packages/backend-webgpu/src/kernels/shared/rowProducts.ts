@@ -70,15 +70,18 @@ export interface RowCounts {
   readonly most: number;
 }
 
-/** Up to this many rows, products read each weight for a few rows at once; a tile would be mostly empty. */
-export const fewestTiled = 9;
+/**
+ * Numbers of rows from which on other forms are faster than reading each weight for a few rows at once. Floats have a higher one: the only other form for so
+ * few rows are tiles, which would be mostly empty.
+ */
+export const fewestOfMany: Readonly<Record<WeightReads, number>> = { codes: 9, blocks: 9, floats: 17 };
 
 /** Rows that each weight is multiplied with in runs of several; twice as many where products multiply packed integers. */
 const severalRows = 4;
 
 /**
- * Dispatches for runs of fewer than {@link fewestTiled} rows: one for a single row, and those that multiply each weight with several. A
- * workgroup computes a few neighbouring columns; its lanes share the depth.
+ * Dispatches for runs of at least `counts.least` and fewer than {@link fewestOfMany} rows: one for a single row, and those that multiply each weight
+ * with several. A workgroup computes a few neighbouring columns; its lanes share the depth.
  */
 export function rowProducts(
   results: readonly RowResult[],
@@ -90,13 +93,14 @@ export function rowProducts(
     const form = formOf(results, parts, rows, subgroupLanes(capabilities));
     return { ...rowDispatch(results, parts, form, takes), forms: lazily(() => formsOf(results, parts, form, takes, capabilities)) };
   };
-  const several = severalOf(readsOf(productsOf(results)), counts);
+  const reads = readsOf(productsOf(results));
+  const several = severalOf(reads, counts);
   return [
     ...(counts.least <= 1 ? [dispatch(1, (m) => m === 1)] : []),
     ...several.map((rows, i) => {
-      const fewer = several[i - 1] ?? 1;
-      const most = i === several.length - 1 ? fewestTiled - 1 : rows;
-      return dispatch(rows, (m) => m > fewer && m <= most);
+      const fewest = Math.max(counts.least, (several[i - 1] ?? 1) + 1);
+      const most = i === several.length - 1 ? fewestOfMany[reads] - 1 : rows;
+      return dispatch(rows, (m) => m >= fewest && m <= most);
     }),
   ];
 }
@@ -108,7 +112,7 @@ export function rowsOneByOne(result: RowResult, parts: RowParts, takes: (m: numb
 
 /** Numbers of rows that each weight is multiplied with in runs of several rows. */
 function severalOf(reads: WeightReads, { least, most }: RowCounts): readonly number[] {
-  if (most <= 1 || least >= fewestTiled) return [];
+  if (most <= 1 || least >= fewestOfMany[reads]) return [];
   return reads === "codes" && most > severalRows ? [severalRows, 2 * severalRows] : [severalRows];
 }
 

@@ -33,10 +33,10 @@ export interface TileParts {
   rowsIn(dims: DimValues): number;
 }
 
-/** From this number of rows on, tiles of floats are faster than lanes with columns of their own. */
-export const fewestInTiles = 65;
+/** From this number of rows on, tiles of weights that lanes decode to floats are faster than lanes with columns of their own. */
+const fewestInTiles = 65;
 
-/** Whether tiles are the fastest form for `m` rows. Lanes with columns of their own are as fast for packed integers as tiles of 64 rows. */
+/** Whether tiles are the fastest form for `m` rows of blocks. Lanes with columns of their own are as fast for packed integers as tiles of 64 rows. */
 export function hasTiles({ isPacked, columns: n }: Pick<TileParts, "isPacked" | "columns">, m: number): boolean {
   return isPacked ? isLarge(n, m) : m >= fewestInTiles;
 }

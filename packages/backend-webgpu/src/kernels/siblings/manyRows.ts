@@ -3,11 +3,11 @@ import type { SiblingResult, Siblings } from "@centella/gpu-kernels";
 import type { Capabilities } from "../../device/capabilities.ts";
 import { storeText } from "../../wgsl/epilogue.ts";
 import { input, output, rebind } from "../../wgsl/module.ts";
-import { fewestHalved, matrixProducts, multipliesTogether } from "../matrices/matrixTiles.ts";
+import { matrixProducts, multipliesTogether } from "../matrices/matrixTiles.ts";
 import type { MatrixResult } from "../matrices/matrixUnit.ts";
 import type { Binding, Dispatch } from "../shared/kernel.ts";
 import { rowCounts, type ScratchSlots } from "../shared/preparedRows.ts";
-import { type Left, type ProductOptions, products as productDispatches } from "../shared/products.ts";
+import { type HalfRows, type Left, type ProductOptions, products as productDispatches } from "../shared/products.ts";
 import { count, maximum } from "../shared/shape.ts";
 import { rowElement } from "../shared/weights.ts";
 import type { LeftOf } from "./rowForms.ts";
@@ -22,7 +22,8 @@ export function manyRows(siblings: Siblings, leftOf: LeftOf, scratch: ScratchSlo
     }),
   );
   const apart = results.flatMap((result) => {
-    return separately(a, result, leftOf, scratch, halvesOf.has(result) ? { ...options, mostRows: fewestHalved - 1 } : options);
+    const halves = halvesOf.get(result);
+    return separately(a, result, leftOf, scratch, halves === undefined ? options : { ...options, mostRows: halves.from - 1 });
   });
   const together = [...new Set(halvesOf.values())].flatMap((halves) => {
     return matricesOf(
@@ -36,14 +37,14 @@ export function manyRows(siblings: Siblings, leftOf: LeftOf, scratch: ScratchSlo
 }
 
 /** The rows as halves that all products of a result read, if a dispatch of matrices can compute the result. */
-function halvesOfAll({ products: multiplied, shape }: SiblingResult, leftOf: LeftOf): Binding | undefined {
+function halvesOfAll({ products: multiplied, shape }: SiblingResult, leftOf: LeftOf): HalfRows | undefined {
   const [halves, ...others] = multiplied.map((product) => leftOf(product).halves);
   if (others.some((other) => other !== halves) || typeof shape.at(-1) !== "number") return undefined;
   return multipliesTogether(multiplied.map(({ weight }) => weight)) ? halves : undefined;
 }
 
 /** Dispatches of matrices that compute results for many rows, which `halves` has. */
-function matricesOf(a: TensorSpec, results: readonly SiblingResult[], halves: Binding, capabilities: Capabilities): readonly Dispatch[] {
+function matricesOf(a: TensorSpec, results: readonly SiblingResult[], halves: HalfRows, capabilities: Capabilities): readonly Dispatch[] {
   const matrixResults = results.map(({ products: multiplied, epilogue, y, shape }, r): MatrixResult => {
     const suffix = `${r}`;
     return {
@@ -59,8 +60,8 @@ function matricesOf(a: TensorSpec, results: readonly SiblingResult[], halves: Bi
   });
   const { least, most } = rowCounts(a);
   const rowsIn = (dims: DimValues): number => count(a.shape.slice(0, -1), dims);
-  const parts = { results: matrixResults, halves, depth: maximum(a.shape.at(-1) ?? 0), rowsIn };
-  return matrixProducts(parts, { least: Math.max(least, fewestHalved), most }, capabilities);
+  const parts = { results: matrixResults, halves: halves.binding, depth: maximum(a.shape.at(-1) ?? 0), rowsIn };
+  return matrixProducts(parts, { least: Math.max(least, halves.from), most }, capabilities);
 }
 
 /** A dispatch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. */

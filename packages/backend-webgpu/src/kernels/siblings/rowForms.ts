@@ -45,12 +45,18 @@ export function leftsOf(siblings: Siblings, capabilities: Capabilities, source: 
     return forms.findIndex((other) => isSameForm(form, other));
   };
   const isHalved = ({ weight, params }: SiblingProduct): boolean => {
-    return rowCounts(a).most >= fewestHalved && typeof depth === "number" && readsHalves(weight.dtype, depth, params, capabilities);
+    return typeof depth === "number" && readsHalves(weight.dtype, depth, params, capabilities);
   };
-  const halved = results.flatMap(({ products }) => products.filter(isHalved).map(formIndex));
+  const halved = results.flatMap(({ products }) => products.filter(isHalved));
+  /** The number of rows from which on rows of a form are halves. Products that share them begin with the same one. */
+  const halvedFromOf = (form: number): number | undefined => {
+    const own = halved.filter((product) => formIndex(product) === form).map(({ weight }) => fewestHalved(weight.dtype));
+    const fewest = Math.max(...own);
+    return own.length > 0 && fewest <= rowCounts(a).most ? fewest : undefined;
+  };
   const prepared = forms.map((form, i) => {
     const rows = { name: "a", resource: source, access: "read", element: "f32" } as const;
-    const halvedFrom = halved.includes(i) ? fewestHalved : undefined;
+    const halvedFrom = halvedFromOf(i);
     return preparedRows(form, `a${i}`, a, rows, { scratch, halvedFrom, subgroup: subgroupLanes(capabilities) });
   });
   const leftOf: LeftOf = (product) => {

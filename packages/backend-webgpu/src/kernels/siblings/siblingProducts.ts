@@ -7,8 +7,8 @@ import { input } from "../../wgsl/module.ts";
 import type { Binding, Dispatch, Resource } from "../shared/kernel.ts";
 import { floatBytes, forRows, rowCounts, ScratchSlots } from "../shared/preparedRows.ts";
 import { isUnitRounding } from "../shared/roundedUnits.ts";
-import { mostNibbleLanes, roundingLanes } from "../shared/rowForm.ts";
-import { fewestTiled, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "../shared/rowProducts.ts";
+import { mostNibbleLanes, roundingLanes, type WeightReads } from "../shared/rowForm.ts";
+import { fewestOfMany, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "../shared/rowProducts.ts";
 import { copiedRow, type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "../shared/rowSource.ts";
 import { count, maximum } from "../shared/shape.ts";
 import { hasNibbles, hasRowProduct, rowElement } from "../shared/weights.ts";
@@ -46,11 +46,12 @@ export function siblingDispatches(siblings: Siblings, capabilities: Capabilities
   const { lefts, leftOf, roundings } = leftsOf(siblings, capabilities, source, scratch);
   const before = [...(norm?.dispatches(source) ?? []), ...roundings];
   const least = alone === undefined ? rows.least : Math.max(2, rows.least);
+  const leastOfMany = together ? fewestOfMany[readsOfAll(siblings, capabilities)] : 0;
   return [
     ...one,
     ...(alone === undefined ? before : forRows(before, a.shape.slice(0, -1), { least: 2 })),
     ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts, leftOf), depth, { least, most }, capabilities) : []),
-    ...(!together || most >= fewestTiled ? manyRows(siblings, leftOf, scratch, { forFew: !together, capabilities }) : []),
+    ...(most < leastOfMany ? [] : manyRows(siblings, leftOf, scratch, { leastRows: leastOfMany, capabilities })),
   ];
 }
 
@@ -167,15 +168,20 @@ function memoryUnsupported(bytes: number, { workgroupBytes }: Capabilities): str
 /** Bytes in which the lanes of a workgroup add up, for one row where the workgroup prepares it with `stageLanes`. */
 function sumsOf(siblings: Siblings, capabilities: Capabilities, stageLanes?: number): number {
   const { a, results } = siblings;
-  const all = results.flatMap(({ products: multiplied }) => multiplied);
   const work = {
     products: Math.max(...results.map(({ products: multiplied }) => multiplied.length)),
     depth: maximum(a.shape.at(-1) ?? 0),
-    reads: readsOf(all.map((product) => ({ ...formOf(siblings, product, capabilities), dtype: product.weight.dtype }))),
+    reads: readsOfAll(siblings, capabilities),
     stageLanes,
     subgroup: subgroupLanes(capabilities),
   };
   return rowBytes(work, stageLanes === undefined ? rowCounts(a) : { least: 0, most: 1 });
+}
+
+/** What lanes read of all weights. */
+function readsOfAll(siblings: Siblings, capabilities: Capabilities): WeightReads {
+  const all = siblings.results.flatMap(({ products: multiplied }) => multiplied);
+  return readsOf(all.map((product) => ({ ...formOf(siblings, product, capabilities), dtype: product.weight.dtype })));
 }
 
 /** All results in one dispatch for one row and one for a few. Results of one row may have writers. */
