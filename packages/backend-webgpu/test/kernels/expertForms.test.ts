@@ -60,20 +60,26 @@ describe("products with experts choose their form by the rows of each expert on 
     ]);
   });
 
-  test.each(["q4_K", "f16"] as const)("matrices of subgroups multiply %s in tiles of 64 rows, and of 128 from 128 rows on", (dtype) => {
-    const dispatches = dispatchesFor(dtype, "ggml", h200);
-    const all = [1, 48, 255, 256, 1023, 1024, 4096].map((tokens) => chosenBy(dispatches, tokens));
-    expect(all.map(({ rows, by }) => [rows, by])).toEqual([
-      [1, "lanes"],
-      [16, "lanes"],
-      [16, "lanes"],
-      [64, "matrices"],
-      [64, "matrices"],
-      [128, "matrices"],
-      [128, "matrices"],
-    ]);
-    expect(all.slice(3).map(({ groups }) => groups)).toEqual([4, 4, 4, 4]);
-  });
+  test.each([
+    { dtype: "f16", first: 256, from: "32 rows" },
+    { dtype: "q4_K", first: 384, from: "48 rows, before which codes are faster," },
+  ] as const)(
+    "matrices of subgroups multiply $dtype from $from on in tiles of 64 rows, and of 128 from 128 rows on",
+    ({ dtype, first }) => {
+      const dispatches = dispatchesFor(dtype, "ggml", h200);
+      const all = [1, 48, first - 1, first, 1023, 1024, 4096].map((tokens) => chosenBy(dispatches, tokens));
+      expect(all.map(({ rows, by }) => [rows, by])).toEqual([
+        [1, "lanes"],
+        [16, "lanes"],
+        [16, "lanes"],
+        [64, "matrices"],
+        [64, "matrices"],
+        [128, "matrices"],
+        [128, "matrices"],
+      ]);
+      expect(all.slice(3).map(({ groups }) => groups)).toEqual([4, 4, 4, 4]);
+    },
+  );
 
   test("matrices multiply no floats in mode f32, and no weights of f32", () => {
     for (const [dtype, activations] of [

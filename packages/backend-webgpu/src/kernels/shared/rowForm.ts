@@ -55,9 +55,8 @@ const sumsOfSeveral = 16;
 /** Columns of a lane that multiplies floats of one row in memory, which is too long for a workgroup's: loading it takes longer than loading blocks. */
 const columnsOfLongRow = 4;
 
-/** Most lanes of a workgroup that rounds its row, and most of one that multiplies codes of four bits: these want more registers. */
+/** Most lanes of a workgroup that rounds its row. */
 const mostLanes = 1024;
-export const mostNibbleLanes = 512;
 
 /** Processors of a large device. */
 const processors = 132;
@@ -90,9 +89,20 @@ export function rowForm(work: RowWork): RowForm {
   const { depth, rows, subgroup } = work;
   const shares = sharesOf(work);
   const { lanes, lanesPerColumn } = shares;
-  const columnsPerLane = columnsPerLaneOf(work, lanesPerColumn);
-  const groups = work.columns / ((lanes / lanesPerColumn) * columnsPerLane);
-  return { ...shares, columnsPerLane, turns: turnsOf(work, groups), depth, rows, subgroup };
+  const formWith = (columnsPerLane: number): RowForm => {
+    const groups = work.columns / ((lanes / lanesPerColumn) * columnsPerLane);
+    return { ...shares, columnsPerLane, turns: turnsOf(work, groups), depth, rows, subgroup };
+  };
+  const form = formWith(columnsPerLaneOf(work, lanesPerColumn));
+  return isPaired(work, form) ? formWith(2) : form;
+}
+
+/** Lanes from which on a workgroup that rounds its row takes two columns for each lane in place of two turns, unless the row is deep. */
+const pairedLanes = 512;
+
+function isPaired({ reads, stageLanes = 0 }: RowWork, { rows, depth, turns, lanesPerColumn, subgroup }: RowForm): boolean {
+  const isRow = reads === "codes" && rows === 1 && depth < deepRow && subgroup >= lanesPerColumn;
+  return isRow && stageLanes >= pairedLanes && turns > 1 && turns <= manyTurns;
 }
 
 /** From this depth on, one row is multiplied with floats by more lanes, which read ahead: little else hides the latency of memory. */
@@ -142,11 +152,9 @@ function columnsPerLaneOf({ columns, rows, products, reads, stageLanes, subgroup
 }
 
 /** How often each of `groups` workgroups computes its columns. */
-function turnsOf({ reads, stageLanes, depth }: RowWork, groups: number): number {
+function turnsOf({ reads, stageLanes }: RowWork, groups: number): number {
   if (stageLanes === undefined) return 1;
   if (reads !== "codes") return Math.max(1, Math.min(maxTurns, Math.floor(groups / enoughGroups)));
-  // Each workgroup rounds the row, and a deep one takes long: each processor then has one workgroup.
-  if (depth >= deepRow && stageLanes >= mostNibbleLanes) return Math.max(1, Math.round(groups / processors));
   const turns = Math.max(1, Math.ceil((groups * stageLanes) / (processors * mostLanes)));
   return turns > manyTurns ? Math.round(turns / 1.5) : turns;
 }

@@ -7,11 +7,11 @@ import { input } from "../../wgsl/module.ts";
 import type { Binding, Dispatch, Resource } from "../shared/kernel.ts";
 import { floatBytes, forRows, rowCounts, ScratchSlots } from "../shared/preparedRows.ts";
 import { isUnitRounding } from "../shared/roundedUnits.ts";
-import { mostNibbleLanes, roundingLanes, type WeightReads } from "../shared/rowForm.ts";
+import { roundingLanes, type WeightReads } from "../shared/rowForm.ts";
 import { fewestOfMany, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "../shared/rowProducts.ts";
 import { copiedRow, type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "../shared/rowSource.ts";
 import { count, maximum } from "../shared/shape.ts";
-import { hasNibbles, hasRowProduct, rowElement } from "../shared/weights.ts";
+import { hasRowProduct, rowElement } from "../shared/weights.ts";
 import type { PairWriter } from "./cacheWriters.ts";
 import { manyRows } from "./manyRows.ts";
 import { formOf, formsOf, leftsOf } from "./rowForms.ts";
@@ -89,7 +89,7 @@ function oneRow(siblings: Siblings, capabilities: Capabilities, source: Resource
     return norm === undefined ? copiedUnits(siblings, capabilities, row) : normedRow(siblings, norm.call, subgroup);
   }
   if (unitRowBytesOf(siblings, capabilities) > capabilities.workgroupBytes) return undefined;
-  return unitRow({ a, type: form.rounding, source: norm ?? row, lanes: packedLanesOf(siblings, capabilities), subgroup });
+  return unitRow({ a, type: form.rounding, source: norm ?? row, lanes: roundingLanesOf(siblings, capabilities), subgroup });
 }
 
 /**
@@ -116,14 +116,8 @@ function copiedUnits(siblings: Siblings, capabilities: Capabilities, row: Bindin
 
 /** Bytes of a workgroup's memory where it rounds the row of packed products. */
 function unitRowBytesOf(siblings: Siblings, capabilities: Capabilities): number {
-  const lanes = packedLanesOf(siblings, capabilities);
+  const lanes = roundingLanesOf(siblings, capabilities);
   return unitRowBytes(siblings.a, lanes) + sumsOf(siblings, capabilities, lanes);
-}
-
-/** Lanes of a workgroup that rounds its row to packed codes. */
-function packedLanesOf(siblings: Siblings, capabilities: Capabilities): number {
-  const isNibbles = siblings.results.every(({ products: multiplied }) => multiplied.every(({ weight }) => hasNibbles(weight.dtype)));
-  return Math.min(isNibbles ? mostNibbleLanes : Infinity, roundingLanesOf(siblings, capabilities));
 }
 
 /** {@link roundingLanes} where a lane has several columns. */
