@@ -1,12 +1,13 @@
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { createProgram } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
 import { isWholeGrid } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../../src/backend.ts";
 import { generatePtx } from "../../src/generatePtx.ts";
 import { InterpretedDriver } from "../interpreter/interpretedDriver.ts";
 import { expectProducts } from "./productBounds.ts";
-import { depthOf, expectUnitProducts, half, ProductsOfOneTensor, unitTypes } from "./unitProducts.ts";
+import { depthOf, expectUnitProducts, half, ProductsOfOneTensor, type UnitType, unitTypes } from "./unitProducts.ts";
 
 /** Without products of warpgroups, which multiply several rows. Devices before 9.0 have no bulk copies, those of 8.6 the least shared memory. */
 const capabilities = [
@@ -51,6 +52,27 @@ test.each([
 ] as const)("$rows of $depth x $columns in $dtype with little shared memory", ({ dtype, columns, depth, rows }) =>
   expectUnitProducts(open([8, 6]), { dtype, columns, depth, most: rows, rowCounts: [rows] }),
 );
+
+describe("blocks that copy more than 80 KiB for one row bring several units with a copy, others one, unless units are not decoded", () => {
+  /** Bytes of the copies of a product of one row. */
+  const copiesOf = (dtype: UnitType, shape: readonly [number, number]): readonly number[] => {
+    const program = createProgram();
+    program.output("y", program.matmul(program.input("x", "f32", [1, shape[1]]), program.persistent("w", { dtype, shape }), half));
+    const { ptx } = elementAt(generatePtx(program), 0);
+    return [...new Set([...ptx.matchAll(/mbarrier\.arrive\.expect_tx\S* _, \S+, (\d+);/g)].map(([, bytes]) => Number(bytes)))];
+  };
+
+  test("by their texts for an H200", () => {
+    expect(copiesOf("q4_K", [4096, 4096])).toEqual([2304]);
+    expect(copiesOf("q4_K", [6144, 4096])).toEqual([2 * 2304]);
+    expect(copiesOf("f16", [2048, 2048])).toEqual([4 * 2048]);
+  });
+
+  // 3 multiprocessors: one has two tiles of 20 units.
+  test.each(["f16", "bf16", "q4_0", "q4_1", "q4_K"] as const)("and compute the products of %s", (dtype) =>
+    expectUnitProducts(open(), { dtype, columns: 64, depth: 20 * 256, most: 1, rowCounts: [1] }),
+  );
+});
 
 test("products of one tensor are two launches: results of one product, with a bias and with a residual, and the result of two", async () => {
   const products = new ProductsOfOneTensor("q4_K", 512, 4);

@@ -9,6 +9,7 @@ import {
   type U32,
 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
+import { isPlain } from "../../weights/unitFormat.ts";
 import { type Gpu, hasBulkCopies, lanes } from "../shared/gpu.ts";
 import {
   type Argument,
@@ -69,6 +70,9 @@ const maxUnderWay = 92 * 1024;
 
 /** A block that copies no more starts all copies before the activations are read, and lets the next launch start first of all. */
 const fewBytes = 64 * 1024;
+
+/** A block with bulk copies of no more for one row takes units that it decodes one at a time, and fills one slot of each warp before the row is read. */
+const smallBytes = 80 * 1024;
 
 /** Bytes of shared memory for activations, partial sums and rings: the rest is for barriers, norms and alignment. */
 function roomOf(gpu: Gpu): number {
@@ -157,7 +161,9 @@ function shapeWith(
   { roundBytes, together, minDepth }: Spending,
 ): Shape | undefined {
   const sumBytes = partialBytes(columns);
-  const work = workOf(results, gpu.multiprocessors, { roundBytes, sumBytes, together: columns === 1 ? together : 1 });
+  const workWith = (most: number): Work => workOf(results, gpu.multiprocessors, { roundBytes, sumBytes, together: most });
+  const single = workWith(1);
+  const work = columns > 1 || isSmall(gpu, single) ? single : workWith(together);
   const formats = formatsOf(work);
   const format = elementAt(formats, 0);
   const staging: StagingPlan = {
@@ -168,7 +174,7 @@ function shapeWith(
     sums: sumsOf(formats),
   };
   const perBlock = Math.ceil(work.items / work.blocks);
-  const slotBytes = work.together * Math.max(...formats.map(({ bytes }) => bytes));
+  const slotBytes = copyBytes(work);
   const fixedBytes = stagedBytes(staging) + work.roundItems * work.products * sumBytes;
   const perWarp = Math.ceil((perBlock * work.products * work.copies) / warps);
   const slots = Math.min(maxDepth, perWarp, Math.floor((roomOf(gpu) - fixedBytes) / (warps * slotBytes)));
@@ -178,8 +184,9 @@ function shapeWith(
 
 /** Slots of a warp that are filled before the activations are read. */
 export function earlySlots(gpu: Gpu, shape: Shape): number {
-  const { depth, slotBytes, staging } = shape;
-  const copied = copiedBytes(shape);
+  const { depth, slotBytes, staging, work } = shape;
+  const copied = copiedBytes(work);
+  if (staging.columns === 1 && isSmall(gpu, work)) return 1;
   if (copied <= fewBytes) return depth;
   // Without bulk copies, memory is slow enough for one slot per warp to keep it busy.
   if (!hasBulkCopies(gpu)) return 1;
@@ -188,8 +195,17 @@ export function earlySlots(gpu: Gpu, shape: Shape): number {
 }
 
 /** Most bytes that a block copies. */
-function copiedBytes({ slotBytes, work }: Shape): number {
-  return Math.ceil(work.items / work.blocks) * work.products * work.copies * slotBytes;
+function copiedBytes(work: Work): number {
+  return Math.ceil(work.items / work.blocks) * work.products * work.copies * copyBytes(work);
+}
+
+function isSmall(gpu: Gpu, work: Work): boolean {
+  return hasBulkCopies(gpu) && copiedBytes(work) <= smallBytes && !formatsOf(work).some(isPlain);
+}
+
+/** Most bytes of a copy. */
+function copyBytes(work: Work): number {
+  return work.together * Math.max(...formatsOf(work).map(({ bytes }) => bytes));
 }
 
 function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: UnitProducts, isFirst: boolean): Launch {
@@ -216,7 +232,7 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
   };
   return launch(call, entry, options, (scope, startNext) => {
     const { k } = scope;
-    const hasFewBytes = copiedBytes(shape) <= fewBytes;
+    const hasFewBytes = copiedBytes(work) <= fewBytes;
     if (hasFewBytes) startNext();
     k.blocksPerMultiprocessor = 1;
     const { result } = elementAt(work.results, 0);
