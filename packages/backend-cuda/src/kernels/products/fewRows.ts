@@ -68,10 +68,10 @@ const minEarlyBytes = 40 * 1024;
 /** Most bytes of early copies and of a row of activations together. */
 const maxUnderWay = 92 * 1024;
 
-/** A block that copies no more starts all copies before the activations are read, and lets the next launch start first of all. */
+/** A block that copies no more lets the next launch start first of all. If it is not {@link isSmall}, it starts all copies before it reads activations. */
 const fewBytes = 64 * 1024;
 
-/** A block with bulk copies of no more for one row takes units that it decodes one at a time, and fills one slot of each warp before the row is read. */
+/** Most bytes that a small block copies. */
 const smallBytes = 80 * 1024;
 
 /** Bytes of shared memory for activations, partial sums and rings: the rest is for barriers, norms and alignment. */
@@ -199,6 +199,7 @@ function copiedBytes(work: Work): number {
   return Math.ceil(work.items / work.blocks) * work.products * work.copies * copyBytes(work);
 }
 
+/** Whether a block of one row takes units one at a time, and fills one slot of each warp before it reads the row: it has few units, and decodes them. */
 function isSmall(gpu: Gpu, work: Work): boolean {
   return hasBulkCopies(gpu) && copiedBytes(work) <= smallBytes && !formatsOf(work).some(isPlain);
 }

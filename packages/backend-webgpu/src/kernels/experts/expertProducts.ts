@@ -61,7 +61,8 @@ export function expertProducts(
   const rows: ExpertRows = { ids, experts, sharers: x.shape.length === 3 ? 1 : chosen };
   const isHalved = readsHalves(dtype, depth, params, capabilities);
   const hasTiles = isHalved || (!isPacked && hasTileProduct(dtype, depth));
-  const starts = formStarts(experts, hasTiles ? (isPacked ? fewestInTilesOverCodes : fewestInTiles) : Number.POSITIVE_INFINITY);
+  const inTiles = isPacked ? fewestInTilesOverCodes : fewestInTiles;
+  const starts = formStarts(experts, hasTiles ? inTiles : Number.POSITIVE_INFINITY);
   const halvedFrom = isHalved && starts.tiled <= mostRows(rows) ? Math.ceil(starts.tiled / rows.sharers) : undefined;
   const scratch = new ScratchSlots();
   const subgroup = subgroupLanes(capabilities);

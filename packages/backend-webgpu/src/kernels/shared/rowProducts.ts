@@ -71,8 +71,8 @@ export interface RowCounts {
 }
 
 /**
- * Numbers of rows from which on other forms are faster than reading each weight for a few rows at once. Floats have a higher one: the only other form for so
- * few rows are tiles, which would be mostly empty.
+ * Numbers of rows from which on other forms are faster than reading each weight for a few rows at once. That of floats is higher: so few rows would
+ * leave tiles mostly empty, and lanes with columns of their own are slow to read floats.
  */
 export const fewestOfMany: Readonly<Record<WeightReads, number>> = { codes: 9, blocks: 9, floats: 17 };
 

@@ -100,7 +100,7 @@ function unitVectors(k: WgslEmitter, dtype: DType, { words, scales, offsets = []
 }
 
 /** Whether the codes of a unit are the numbers from 0 to 15. */
-export function hasNibbles(dtype: DType): boolean {
+function hasNibbles(dtype: DType): boolean {
   return dtype === "q4_K" || dtype === "q4_0" || dtype === "q4_1";
 }
 
