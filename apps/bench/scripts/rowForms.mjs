@@ -3,8 +3,9 @@
 //   node apps/bench/scripts/rowForms.mjs [--shapes 8192x8192,...] [--types q4_K,...] [--seconds 95] [--floor 4.3] [--all]
 //
 // Needs a build. Prints the form that the kernels had once and the fastest others, with the microseconds of a call on the device alone and the
-// share of --floor, in TB/s: 4.3 is an H200; --all prints every form. Each call is a dispatch of its own, as most products of a model are: in a
-// group, products share what a workgroup prepares. The weights of neighbouring calls are different memory, more than caches hold.
+// share of --floor, in TB/s: 4.3 is an H200; --all prints every form. Each call is a dispatch of its own: products of one tensor would be a group,
+// of more columns than those of a model have, whose workgroups prepare the row once. The weights of neighbouring calls are different memory, more
+// than caches hold.
 import { parseArgs } from "node:util";
 import { webgpu } from "@centella/backend-webgpu";
 import { contentsOf, sourceOf, uniform } from "@centella/conformance/headless";
