@@ -100,9 +100,8 @@ describe.skipIf(!hasPty)("on a terminal (skipped where python3 has no pty)", () 
 
   test("each call is shown and asked for", async () => {
     const { shown, code } = await onTerminal(
-      ["> ", "Feed the fox.\r"],
-      // Typed before there is a question: no answer to it, but the next turn.
-      ["feed {", "y\r"],
+      // The second line is typed before there is a question: no answer to it, but the next turn.
+      ["> ", "Feed the fox.\ry\r"],
       [question, "no\r"],
       ["the user did not allow this call", ""],
       // Ctrl-C at a question stops the answer.

@@ -16,7 +16,7 @@ if pid == 0:
     os.execvp(command[0], command)
 
 shown = b""
-deadline = time.monotonic() + 40
+deadline = time.monotonic() + 300
 
 
 def read() -> bool:
