@@ -255,7 +255,7 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
   test("Ctrl-C stops an answer and keeps it, and keys typed meanwhile are not lost", async () => {
     const path = file("stopped.json");
     const { shown, code } = await onTerminal(
-      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf"],
+      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf", "--overflow", "shift"],
       [
         ["> ", "Tell me a long tale.\r"],
         [".", `/save ${path}\r`],
@@ -272,9 +272,27 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
     expect(answer!.content.length).toBeGreaterThan(0);
   });
 
+  test("Ctrl-D typed before the answer ends the chat after it", async () => {
+    const { shown, code } = await chat(["> ", "Hello.\r\x04"]);
+    expect({ code, isAnswered: shown.includes("(the answer reached") }).toEqual({ code: 0, isAnswered: true });
+    const late = await chat(["> ", "Hello.\r"], ["Hello.", "\x04"]);
+    expect({ code: late.code, isAnswered: late.shown.includes("(the answer reached") }).toEqual({ code: 0, isAnswered: true });
+  });
+
+  test("two Ctrl-C during an answer end the chat", async () => {
+    const { shown, code } = await onTerminal(
+      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf", "--overflow", "shift"],
+      [
+        ["> ", "Tell me a long tale.\r"],
+        [" ", "\x03\x03"],
+      ],
+    );
+    expect({ code, isStopped: shown.includes("(stopped)") }).toEqual({ code: 0, isStopped: true });
+  });
+
   test("a second Ctrl-C after the one that stopped an answer ends the chat", async () => {
     const { shown, code } = await onTerminal(
-      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf"],
+      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf", "--overflow", "shift"],
       [
         ["> ", "Tell me a long tale.\r"],
         [" ", "\x03"],

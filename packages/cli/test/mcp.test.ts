@@ -118,4 +118,10 @@ describe.skipIf(!hasPty)("on a terminal (skipped where python3 has no pty)", () 
     expect(shown.split(question)).toHaveLength(4);
     expect(code).toBe(0);
   });
+
+  test("a call is not allowed where nobody can be asked any more", async () => {
+    const { shown, code } = await onTerminal(["> ", "Feed the fox.\r\x04"]);
+    expect({ code, isAsked: shown.includes(question) }).toEqual({ code: 0, isAsked: false });
+    expect(shown).toContain("the user did not allow this call");
+  });
 });

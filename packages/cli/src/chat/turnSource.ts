@@ -68,6 +68,7 @@ class TypedTurns implements TurnSource {
   readonly #interface: Interface;
   readonly #lines: AsyncIterator<string>;
   readonly #marksPastes = process.env.TERM !== "dumb";
+  #isClosed = false;
   /** Whether the next Ctrl-C at an empty prompt ends the chat. */
   #endsAtInterrupt = false;
   /** Ends the question that is being asked. */
@@ -87,6 +88,7 @@ class TypedTurns implements TurnSource {
     });
     this.#lines = this.#interface[Symbol.asyncIterator]();
     this.#interface.on("SIGINT", () => (this.#endQuestion === undefined ? this.#interruptPrompt() : this.#interruptQuestion()));
+    this.#interface.on("close", () => (this.#isClosed = true));
     // Answers to questions are no turns to repeat.
     this.#interface.on("history", (lines) => {
       if (this.#endQuestion !== undefined) lines.shift();
@@ -96,8 +98,10 @@ class TypedTurns implements TurnSource {
 
   async next(): Promise<string | undefined> {
     for (;;) {
-      this.#interface.setPrompt(this.#assembler.isPending ? morePrompt : prompt);
-      this.#interface.prompt();
+      if (!this.#isClosed) {
+        this.#interface.setPrompt(this.#assembler.isPending ? morePrompt : prompt);
+        this.#interface.prompt();
+      }
       const { value, done } = await this.#lines.next();
       if (done === true) {
         process.stdout.write("\n");
@@ -125,6 +129,7 @@ class TypedTurns implements TurnSource {
   }
 
   async ask(question: string): Promise<string> {
+    if (this.#isClosed) return "";
     const holdAgain = this.#keys.pass();
     const ended = new AbortController();
     try {
