@@ -9,8 +9,8 @@ import { type Readback, type ReadbackLayout, Readbacks, readbackLayout } from ".
 import { PendingWork, SubmissionOrder } from "./submissions.ts";
 import { leastMappedBytes, type MappedMemory, UploadRing } from "./uploads.ts";
 
-/** Milliseconds within which a browser reports a loss after the first call that failed because of it. */
-const lossDelayMs = 20;
+/** Milliseconds within which a browser reports a loss after the first call that failed because of it: 1 or 2, more where its processes wait for a core. */
+const lossDelayMs = 1000;
 
 /** An open device with everything that plans and tensors share: submission order, pools, counters and errors. */
 export class DeviceQueue {
