@@ -143,7 +143,8 @@ describe("run", () => {
   });
 
   test("Ctrl-C ends it with one line", async () => {
-    const result = await centella(["run", tiny, "-p", "Once", "--raw", "-n", "900", "--backend", "wasm"], { interruptAfter: /\w+/ });
+    const endless = ["run", tiny, "-p", "Once", "--raw", "--overflow", "shift", "--logit-bias", "4:-inf", "--backend", "wasm"];
+    const result = await centella(endless, { interruptAfter: /\w+/ });
     expectOneLine(result, /interrupted/, 130);
   });
 

@@ -1,11 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
-import { bin, centella, expectOneLine, type Result, tiny } from "./centella.ts";
+import { centella, expectOneLine, type Result, tiny } from "./centella.ts";
 
 const root = mkdtempSync(join(tmpdir(), "cli-new-files-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -66,29 +63,43 @@ describe("a new file is that of one command alone", () => {
 });
 
 describe("while a file is being written", () => {
-  /** Seconds of work for one thread, so that what is done to the process comes in the middle. */
-  const large = fileURLToPath(new URL("../../model-fable/models/fable-q4_k_m.gguf", import.meta.url));
   const partial = (): string | undefined => readdirSync(folder).find((name) => name.endsWith(".partial"));
 
-  /** Starts to write `out.gguf`, and does `then` to the process when its temporary file is there. */
-  async function interrupted(then: (pid: number) => void): Promise<[code: number | null, signal: string | null]> {
-    const child = spawn(process.execPath, [bin, ...quantize(join(folder, "out.gguf"), "IQ4_XS", large)], { stdio: "ignore" });
-    const ended = once(child, "close");
-    while (partial() === undefined && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 5));
-    then(child.pid!);
-    return (await ended) as [number | null, string | null];
+  /** Runs a command that writes `out.gguf`, and `code` in its process before the command. */
+  function runAfter(code: string): Promise<Result> {
+    const preload = join(root, "preload.cjs");
+    writeFileSync(preload, code);
+    return centella(quantize(join(folder, "out.gguf"), "Q8_0"), { env: { NODE_OPTIONS: `--require ${JSON.stringify(preload)}` } });
   }
+
+  /** The process gets a signal at the third piece that it writes. */
+  const signalled = (signal: NodeJS.Signals): Promise<Result> =>
+    runAfter(`
+      const files = require("node:fs/promises");
+      const { open } = files;
+      files.open = async (path, ...rest) => {
+        const file = await open(path, ...rest);
+        if (!String(path).endsWith(".partial")) return file;
+        const { write } = file;
+        let writes = 0;
+        file.write = async (...args) => {
+          const result = await write.apply(file, args);
+          if (++writes === 3) process.kill(process.pid, "${signal}");
+          return result;
+        };
+        return file;
+      };`);
 
   test.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
   ] as const)("%s removes it and exits with %i", async (signal, code) => {
-    expect(await interrupted((pid) => void process.kill(pid, signal))).toEqual([code, null]);
+    expect((await signalled(signal)).code).toBe(code);
     expect(readdirSync(folder)).toEqual([]);
   });
 
   test("a kill leaves nothing under its name, and what it leaves is not taken up", async () => {
-    expect(await interrupted((pid) => void process.kill(pid, "SIGKILL"))).toEqual([null, "SIGKILL"]);
+    expect((await signalled("SIGKILL")).code).toBeNull();
     const left = partial();
     expect(readdirSync(folder)).toEqual([left]);
     const before = readFileSync(join(folder, left!));
@@ -97,12 +108,16 @@ describe("while a file is being written", () => {
   });
 
   test("a file that appears under the output's name stays unchanged", async () => {
-    const out = join(folder, "out.gguf");
-    const running = centella(quantize(out, "IQ4_XS"));
-    while (partial() === undefined && !existsSync(out)) await new Promise((resolve) => setTimeout(resolve, 1));
-    writeFileSync(out, "other", { flag: "wx" });
-    expectOneLine(await running, /expected a new file, got '.*out\.gguf', which exists/, 2);
-    expect(readFileSync(out, "utf8")).toBe("other");
+    // Another program takes the name just before the file would get it.
+    const result = await runAfter(`
+      const files = require("node:fs/promises");
+      const { link, writeFile } = files;
+      files.link = async (from, to) => {
+        await writeFile(to, "other", { flag: "wx" });
+        return link(from, to);
+      };`);
+    expectOneLine(result, /expected a new file, got '.*out\.gguf', which exists/, 2);
+    expect(readFileSync(join(folder, "out.gguf"), "utf8")).toBe("other");
     expect(readdirSync(folder)).toEqual(["out.gguf"]);
   });
 });

@@ -273,5 +273,5 @@ function tarballOf(name: string): string {
 }
 
 function node(...args: string[]): string {
-  return execFileSync(process.execPath, args, { cwd: project, encoding: "utf8", timeout: 60_000 });
+  return execFileSync(process.execPath, args, { cwd: project, encoding: "utf8" });
 }

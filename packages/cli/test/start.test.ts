@@ -18,10 +18,14 @@ function codesIn(folder: string, command: string): readonly string[] {
   return paths.filter((path) => path.includes(`centella-${command}-`)).map((path) => join(folder, path));
 }
 
-/** Paths of kernels that were kept in a user's cache folder, by the version of the package that `import` loads, too. */
+/**
+ * Paths of kernels that were kept in a user's cache folder, by the version of the package that `import` loads, too. A process that ends while it
+ * writes leaves a file of another name.
+ */
 function kernelsIn(folder: string): readonly string[] {
   const kernels = join(folder, "centella", "kernels");
-  return readdirSync(kernels).map((name) => join(kernels, name));
+  const names = readdirSync(kernels).filter((name) => !name.endsWith(".partial"));
+  return names.map((name) => join(kernels, name));
 }
 
 test("run keeps its compiled code and its kernels, uses them, and replaces what is damaged", async () => {
