@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
@@ -23,7 +23,9 @@ async function rest(file: string): Promise<unknown> {
 
 describe("editMetadata of a path", () => {
   test("numbers, and strings that fit, change in place", async () => {
-    const { ino } = statSync(path);
+    // Open, so that no other file gets its number.
+    const held = openSync(path, "r");
+    const { ino } = fstatSync(held);
     await editMetadata(path, { set: [{ key: "a.f32", type: "f32", value: 2 }, name("Eve")] });
     await using file = await readGguf(path);
     expect([file.metadata.get("a.f32"), file.metadata.get("general.name")]).toEqual([2, "Eve"]);
@@ -100,7 +102,9 @@ describe("editMetadata of a path", () => {
         if (i === 0) process.stdout.write("ready");
       }`;
     const random = randomFrom(1);
-    const { ino } = statSync(path);
+    // Open, so that no other file gets its number.
+    const held = openSync(path, "r");
+    const { ino } = fstatSync(held);
     for (let kill = 0; kill < 20; kill++) {
       const args = ["--conditions=@centella/source", "--input-type=module", "-e", script];
       const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -117,6 +121,7 @@ describe("editMetadata of a path", () => {
       expect(await file.readTensor("t")).toEqual(new Uint8Array(4000).fill(7));
     }
     expect(statSync(path).ino).not.toBe(ino);
+    closeSync(held);
     for (const left of readdirSync(folder)) if (left !== "edit.gguf") rmSync(join(folder, left));
   });
 });

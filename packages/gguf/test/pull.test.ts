@@ -12,7 +12,7 @@ afterEach(() => vi.unstubAllEnvs());
 let folders = 0;
 const newFolder = (): string => join(folder, `storage-${folders++}`);
 const model = (seed: number, bytes = 50_000): Uint8Array<ArrayBuffer> => randomModel(bytes, randomFrom(seed));
-const quick = { backoffMs: 1, stallMs: 2_000 };
+const quick = { backoffMs: 1, stallMs: 60_000 };
 const healthy = (): "none" => "none";
 
 describe("pull from a hub", () => {
@@ -246,11 +246,21 @@ describe("a pull", () => {
   });
 
   test("two at once do not write one file", async () => {
-    await using hub = await serveHub({ "m.gguf": model(12, 2_000_000) }, () => "slow");
+    let fault: "stall" | "none" = "stall";
+    await using hub = await serveHub({ "m.gguf": model(12, 2_000_000) }, () => fault);
     const storage = await diskStorage(newFolder());
-    const results = await Promise.allSettled([1, 2].map(() => pull("hf:o/r", { storage, endpoint: hub.url })));
-    expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-    expect(results.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "busy" } });
+    const stop = new AbortController();
+    let first!: Promise<unknown>;
+    await new Promise<void>((resolve, reject) => {
+      const onProgress = ({ done }: { readonly done: number }): void => void (done > 0 && resolve());
+      first = pull("hf:o/r", { storage, endpoint: hub.url, stallMs: 600_000, signal: stop.signal, onProgress });
+      first.catch(reject);
+    });
+    await expect(pull("hf:o/r", { storage, endpoint: hub.url })).rejects.toMatchObject({ code: "busy" });
+    stop.abort(new Error("enough"));
+    await expect(first).rejects.toThrow("enough");
+    fault = "none";
+    expect(await pull("hf:o/r", { storage, endpoint: hub.url })).toMatchObject({ wasStored: false });
   });
 
   test("the beginning of an interrupted one has the header", async () => {

@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let folders = 0;
 const newStorage = (): Promise<ModelStorage> => diskStorage(join(folder, `storage-${folders++}`));
 const model = (seed: number, bytes = 50_000): Uint8Array<ArrayBuffer> => randomModel(bytes, randomFrom(seed));
-const quick = { backoffMs: 1, stallMs: 2_000 };
+const quick = { backoffMs: 1, stallMs: 60_000 };
 
 function send(request: IncomingMessage, response: ServerResponse, bytes: Uint8Array, etag?: string): Promise<void> {
   const file = { size: bytes.length, read: (start: number, end: number) => bytes.subarray(start, end) };
@@ -67,7 +67,7 @@ describe("a hub's list", () => {
 
   test("that stalls in its body ends after stallMs", async () => {
     await using server = await hub((_, response) => void response.write("["));
-    await expectError(server, /no bytes for 500 ms \(1 attempts\); check the network/, { stallMs: 500, retries: 0 });
+    await expectError(server, /no bytes for 5000 ms \(1 attempts\); check the network/, { stallMs: 5000, retries: 0 });
   });
 
   test("whose next page is one that was there before is refused", async () => {

@@ -21,6 +21,7 @@ describe("a worker that has ended", () => {
     return worker;
   };
   afterEach(async () => {
+    vi.useRealTimers();
     for (const worker of workers.splice(0)) await worker.terminate();
   });
 
@@ -49,7 +50,6 @@ describe("a worker that has ended", () => {
     const told = expect(loading).rejects.toThrow(/has not answered in 60 seconds: its script must call serveModels/);
     await vi.advanceTimersByTimeAsync(60_000);
     await told;
-    vi.useRealTimers();
   });
 
   test("is not the main thread", () => {

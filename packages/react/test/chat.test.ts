@@ -8,7 +8,7 @@ import { type CentellaChatOptions, type ChatMessage, useCentellaChat } from "../
 import { CountedEngine, CountedSource } from "./engine.ts";
 
 // The first model compiles modules, too.
-configure({ asyncUtilTimeout: 10_000, reactStrictMode: true });
+configure({ asyncUtilTimeout: 60_000, reactStrictMode: true });
 
 let engine: CountedEngine;
 let source: CountedSource;

@@ -11,7 +11,7 @@ import { CountedEngine } from "./engine.ts";
 import { tiny } from "./tiny.ts";
 
 // The first model compiles modules, too.
-configure({ asyncUtilTimeout: 10_000, reactStrictMode: true });
+configure({ asyncUtilTimeout: 60_000, reactStrictMode: true });
 
 const half = tiny.length >> 1;
 

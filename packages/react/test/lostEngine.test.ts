@@ -8,7 +8,7 @@ import { type ChatMessage, useCentellaChat } from "../src/useCentellaChat.ts";
 import { tiny } from "./tiny.ts";
 
 // The first model compiles modules, too.
-configure({ asyncUtilTimeout: 10_000, reactStrictMode: true });
+configure({ asyncUtilTimeout: 60_000, reactStrictMode: true });
 
 /** Settings of answers that reach their limit: the end of a turn is never chosen. */
 const endless = {

@@ -8,7 +8,7 @@ import { CentellaProvider, type UsedModel, type UseModelOptions, useModel, useMo
 import { CountedEngine, CountedSource } from "./engine.ts";
 
 // The first model compiles modules, too.
-configure({ asyncUtilTimeout: 10_000 });
+configure({ asyncUtilTimeout: 60_000 });
 
 const sizes = { contextLength: 64 } as const;
 const keepMs = 30;

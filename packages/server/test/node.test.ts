@@ -20,7 +20,7 @@ const events: ServerEvent[] = [];
 const served = await TestModel.forFile({ sequences: 2 });
 const handler = served.handler();
 handler.events.subscribe((event) => events.push(event));
-const listener = await serve(handler, { port: 0, headersTimeoutMs: 200, bodyTimeoutMs: 400 });
+const listener = await serve(handler, { port: 0 });
 
 afterAll(() => listener.close());
 
@@ -115,9 +115,11 @@ test.each([
   ["half of its headers", `POST ${chat} HTTP/1.1\r\nHost: loc`],
   ["half of its body", `POST ${chat} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"mess`],
 ])("a client that sends %s is cut off", async (_, text) => {
-  const { socket, received } = await send(text);
+  const own = await serve(served.handler(), { port: 0, headersTimeoutMs: 200, bodyTimeoutMs: 400 });
+  const { socket, received } = await rawClient(own.url, text);
   await once(socket, "close");
   expect(received()).toMatch(/^HTTP\/1\.1 408/);
+  await own.close();
 });
 
 test("idle connections stay open for longer than those of proxies", async () => {

@@ -14,11 +14,13 @@ async function statusesWhileBusy(handler: Handler): Promise<readonly number[]> {
   const running = await post(handler, "/v1/chat/completions", endless, { headers });
   const reader = running.body!.getReader();
   await reader.read();
+  // The stream is read on, so that it does not count as stalled.
+  void (async () => {
+    while (!(await reader.read()).done);
+  })();
   const statuses: number[] = [];
   const inner = fetchFrom(handler);
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    // The stream is read, so that it does not count as stalled.
-    void reader.read();
     const response = await inner(input, init);
     statuses.push(response.status);
     if (statuses.length === 1) {

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { CentellaProvider, type UsedModel, useModel } from "../../src/index.ts";
 
 // Run in a page alone: a worker downloads from a server that stops half-way until it is told to go on.
-configure({ asyncUtilTimeout: 10_000 });
+configure({ asyncUtilTimeout: 60_000 });
 
 const { server } = (await (await fetch("/server.json")).json()) as { readonly server: string };
 const keepMs = 100;
