@@ -10,7 +10,7 @@ describe("with the packed tarballs, as if they were published", () => {
 
   beforeAll(() => {
     apps = new FreshApps(["vite-react", "next-chat", "electron"]);
-  }, 300_000);
+  });
 
   afterAll(() => apps[Symbol.dispose]());
 
@@ -18,7 +18,7 @@ describe("with the packed tarballs, as if they were published", () => {
     await runExample(`${apps.folder}/vite-react`, ["vite", "build"], { allowed: /.*PLUGIN_TIMINGS.*\n(.+\n)*/ });
   });
 
-  test("Next builds an app without warnings, and both of its chats answer", { timeout: 300_000 }, async ({ skip }) => {
+  test("Next builds an app without warnings, and both of its chats answer", async ({ skip }) => {
     const app = `${apps.folder}/next-chat`;
     const printed = await runExample(app, ["next", "build"]);
     // A fresh folder has no cache, which Next minds where CI is set.

@@ -18,6 +18,8 @@ export async function openExtension(
     executablePath,
     args: ["--no-sandbox", "--headless=new", `--disable-extensions-except=${path}`, `--load-extension=${path}`],
   });
+  // The default of 30 s is too short on a busy machine.
+  context.setDefaultTimeout(180_000);
   const [worker = await context.waitForEvent("serviceworker")] = context.serviceWorkers();
   const url = new URL(worker.url());
   return {

@@ -1,11 +1,12 @@
 import { type Browser, type BrowserContext, chromium, type LaunchOptions } from "playwright-core";
+import { patient } from "./patience.ts";
 import { openPage } from "./servedPage.ts";
 import { startTwice } from "./startTwice.ts";
 import { slowZeroing, unpackChromium } from "./swiftshader.ts";
 
 /** Launches a headless Chromium with WebGPU on SwiftShader and further arguments, or returns the reason why it does not run here. */
 export function launchChromium(args: readonly string[] = []): Promise<Browser | string> {
-  return launched((options) => chromium.launch({ ...options, args: [...(options.args ?? []), ...args] }));
+  return launched(async (options) => patient(await chromium.launch({ ...options, args: [...(options.args ?? []), ...args] })));
 }
 
 /** Launches the headless Chromium at `path` with WebGPU on the machine's GPU, or returns the reason why it does not run. */

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Browser, firefox } from "playwright-core";
+import { patient } from "./patience.ts";
 import { startTwice } from "./startTwice.ts";
 import { vulkanEnvironment } from "./swiftshader.ts";
 
@@ -27,10 +28,9 @@ export async function launchFirefox(): Promise<Browser | string> {
         // registration of workers. With one core, an engine in a worker creates none. Tests that ask for more threads there must expect it.
         "dom.maxHardwareConcurrency": 1,
       },
-      timeout: 30_000,
     });
     skipMediaFeatures(browser);
-    return browser;
+    return patient(browser);
   });
 }
 

@@ -1,4 +1,6 @@
-/** A page that a program drives by the WebDriver protocol. Elements are named by XPath, and awaited for 30 s. */
+import { patienceMs } from "./patience.ts";
+
+/** A page that a program drives by the WebDriver protocol. Elements are named by XPath, and awaited for {@link patienceMs}. */
 export interface DrivenPage {
   open(url: string): Promise<void>;
   reload(): Promise<void>;
@@ -16,9 +18,6 @@ export interface DrivenPage {
   close(): Promise<void>;
 }
 
-/** Time that elements are awaited for. */
-const patienceMs = 30_000;
-
 /** Sends one command of the protocol, and returns its value. */
 type Command = (method: "GET" | "POST" | "DELETE", path: string, body?: object) => Promise<unknown>;
 
@@ -29,7 +28,7 @@ const elementKey = "element-6066-11e4-a52e-4f735466cecf";
 export async function openWindow(url: string, capabilities: object): Promise<DrivenPage> {
   const session = (await send(url, "POST", "/session", { capabilities: { alwaysMatch: capabilities } })) as { readonly sessionId: string };
   const command: Command = (method, path, body) => send(url, method, `/session/${session.sessionId}${path}`, body);
-  await command("POST", "/timeouts", { implicit: patienceMs, script: 60_000 });
+  await command("POST", "/timeouts", { implicit: patienceMs, script: patienceMs });
   return drivenPage(command);
 }
 

@@ -57,7 +57,7 @@ async function start(): Promise<{ readonly url: string; readonly folder: string;
   const processes: ChildProcess[] = [];
   const stop = async (): Promise<void> => {
     for (const child of processes.reverse()) {
-      if (child.exitCode !== null) continue;
+      if (hasEnded(child)) continue;
       const exited = once(child, "exit");
       child.kill();
       await exited;
@@ -70,9 +70,10 @@ async function start(): Promise<{ readonly url: string; readonly folder: string;
     const [number]: unknown[] = await once(display.stdio[3] as Readable, "data");
     const port = await freePort();
     const env = { ...process.env, DISPLAY: `:${String(number).trim()}`, NO_AT_BRIDGE: "1", JSC_useSharedArrayBuffer: "1" };
-    processes.push(spawn(driver, [`--port=${port}`], { stdio: "ignore", env }));
+    const driving = spawn(driver, [`--port=${port}`], { stdio: "ignore", env });
+    processes.push(driving);
     const url = `http://127.0.0.1:${port}`;
-    await listening(url);
+    await listening(driving, url);
     return { url, folder, stop };
   } catch (error) {
     await stop();
@@ -91,13 +92,19 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-async function listening(url: string): Promise<void> {
-  for (let attempts = 100; ; attempts--) {
+/** A process that was killed by a signal has no exit code. */
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** Waits until a server answers. @throws if its process ends before */
+async function listening(server: ChildProcess, url: string): Promise<void> {
+  for (;;) {
     try {
       await fetch(`${url}/status`);
       return;
     } catch (error) {
-      if (attempts === 0) throw error;
+      if (hasEnded(server)) throw error;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
