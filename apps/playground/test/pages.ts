@@ -17,16 +17,11 @@ export interface Profile extends AsyncDisposable {
 }
 
 /**
- * Opens a profile. In Firefox it has no service worker unless the options allow it: under WebDriver, one of ten to forty workers that a page
- * with a service worker creates never starts.
+ * Opens an empty profile. Service workers are blocked unless the options allow them: the first click would install one, and it downloads
+ * all files.
  */
-export function newContext(browser: Browser, options: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext> {
-  return browser.newContext({ serviceWorkers: browser.browserType().name() === "firefox" ? "block" : "allow", ...options });
-}
-
-/** A profile of its own: nothing is stored yet. */
 export async function openProfile(browser: Browser, url: string, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Profile> {
-  const context = await newContext(browser, { acceptDownloads: true, ...options });
+  const context = await browser.newContext({ acceptDownloads: true, serviceWorkers: "block", ...options });
   return { ...pagesIn(context, url), [Symbol.asyncDispose]: () => context.close() };
 }
 
@@ -57,6 +52,15 @@ function pagesIn(context: BrowserContext, url: string) {
   return { context, problems, pages, open };
 }
 
+/** Disables timers with this delay in all pages that the profile opens later. On a slow machine, they may fire before the next step. */
+export async function disableTimers({ context }: Profile, delayMs: number): Promise<void> {
+  await context.addInitScript((disabled) => {
+    const { setTimeout: start } = globalThis;
+    const startOthers = (run: () => void, ms?: number, ...args: unknown[]) => (ms === disabled ? 0 : start(run, ms, ...args));
+    Object.assign(globalThis, { setTimeout: startOthers });
+  }, delayMs);
+}
+
 /** Waits until the model is loaded. */
 export async function modelReady(page: Page): Promise<void> {
   await page.locator('[data-testid="model-status"]', { hasText: "ready" }).waitFor();
@@ -85,9 +89,8 @@ export async function fill(field: Locator, text: string): Promise<void> {
   }, text);
 }
 
-/** Violations of accessibility on a page, as texts; of all rules, or of those named. None is what a test expects. */
-async function violations(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
-  await page.evaluate(axe);
+/** Violations of accessibility on a page that has axe, as texts; of all rules, or of those named. None is what a test expects. */
+function violations(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
   return page.evaluate(
     async (options) => {
       const { axe: checker } = globalThis as unknown as { axe: { run(options: object): Promise<{ violations: readonly Violation[] }> } };
@@ -99,7 +102,7 @@ async function violations(page: Page, rules?: readonly string[]): Promise<readon
       const result = await checker.run(options);
       return result.violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join("\n")}`);
     },
-    rules === undefined ? {} : { runOnly: [...rules] },
+    { resultTypes: ["violations"], ...(rules !== undefined && { runOnly: [...rules] }) },
   );
 }
 
@@ -110,6 +113,7 @@ async function violations(page: Page, rules?: readonly string[]): Promise<readon
 export async function checkLooks(page: Page, name: string): Promise<void> {
   if (page.context().browser()?.browserType().name() === "firefox") return;
   mkdirSync(screenshots, { recursive: true });
+  await page.evaluate(axe);
   const before = page.viewportSize();
   const show = (theme: string): Promise<void> =>
     page.evaluate((value) => document.documentElement.setAttribute("data-theme", value), theme);

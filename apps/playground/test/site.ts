@@ -69,6 +69,16 @@ export async function serveSite(folder: string, workerPrelude = ""): Promise<Hos
   };
 }
 
+/** Compressed files by path and prelude. Several service workers fetch all files. */
+const compressed = new Map<string, Buffer>();
+
+function compressedFile(file: string, prelude: string): Buffer {
+  const key = `${file} ${prelude}`;
+  const body = compressed.get(key) ?? gzipSync(Buffer.concat([Buffer.from(prelude), readFileSync(file)]));
+  compressed.set(key, body);
+  return body;
+}
+
 interface ServedModels {
   bytes: number;
   /** Resolves when downloads may pass half of a file. */
@@ -89,12 +99,11 @@ function answer(folder: string, { sent, models, workerPrelude }: Served, request
     return;
   }
   const type = types[extname(file)] ?? "application/octet-stream";
-  const bytes = readFileSync(file);
   if (extname(file) === ".gguf") {
-    void sendModel(bytes, models, request, response);
+    void sendModel(readFileSync(file), models, request, response);
     return;
   }
-  const body = gzipSync(path.startsWith("assets/engine-") ? workerPrelude + bytes : bytes);
+  const body = compressedFile(file, path.startsWith("assets/engine-") ? workerPrelude : "");
   sent.set(path, (sent.get(path) ?? 0) + body.length);
   response.writeHead(200, { "content-type": type, "content-encoding": "gzip", "content-length": body.length }).end(body);
 }

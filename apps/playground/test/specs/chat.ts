@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import type { Branches } from "../../src/chat/messages.ts";
-import { checkLooks, fill, modelReady, openProfile } from "../pages.ts";
+import { checkLooks, disableTimers, fill, modelReady, openProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
 
 /** Short answers that are the same every time. */
@@ -74,6 +74,7 @@ export function describeConversation(setting: () => Setting): void {
       await answers(page, 1);
       await checkLooks(page, "chat");
       await expect.poll(() => keptAnswer(page)).toContain(other?.trim());
+      await expect.poll(() => page.evaluate(snapshotCount)).toBe(1);
       await page.reload();
       expect((await answers(page, 1))[0]).toBe(other);
       await page.getByText(/came back from storage/).waitFor();
@@ -116,6 +117,8 @@ export function describeChat(setting: () => Setting): void {
 
     test("exports Markdown and JSON, and makes a link of the settings", async () => {
       await using profile = await openProfile(setting().browser, setting().url, { permissions: ["clipboard-read", "clipboard-write"] });
+      // The page shows "Copied" for this time.
+      await disableTimers(profile, 2000);
       const page = await profile.open(short);
       await page.getByRole("button", { name: /little fox/ }).click();
       const [answer] = await answers(page, 1);
@@ -164,7 +167,7 @@ async function downloaded(page: Page, button: string): Promise<string> {
 }
 
 /** Presses Stop in the page once an answer has two words. From outside of the page, that may take longer than the rest of the text. */
-function stopAtFirstWords(): void {
+export function stopAtFirstWords(): void {
   const observer = new MutationObserver(() => {
     const stop = [...document.querySelectorAll("button")].find((button) => button.textContent?.trim() === "Stop");
     const answer = document.querySelector("[data-role=assistant] .prose-answer")?.textContent ?? "";

@@ -13,7 +13,7 @@ export function describeModels(setting: () => Setting): void {
       });
       const page = await profile.open("models?backend=wasm");
       await modelReady(page);
-      expect(await page.getByTestId("quota").textContent()).toMatch(/^[\d.]+ [MkGT]?B of [\d.]+ GB used$/);
+      expect(await page.getByTestId("quota").textContent()).toMatch(/^[\d.]+ [MkGT]?B of [\d.]+ [MGT]?B used$/);
       await page.getByRole("button", { name: "Inspect the loaded model" }).click();
       expect(await page.getByTestId("facts").textContent()).toBe("llama · Q4_K_M · 20,978,176 parameters · 13.0 MB · 4.90 bits per weight");
       await fill(page.getByLabel("Keys that contain"), "general.");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { modelReady, modelReadyInTheEnd, openProfile } from "../pages.ts";
+import { disableTimers, modelReady, modelReadyInTheEnd, openProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
 import { serveSite } from "../site.ts";
 
@@ -19,7 +19,9 @@ export function describeStart(setting: () => Setting): void {
     test("downloads little before the first interaction", async () => {
       const host = await serveSite(setting().folder);
       try {
-        await using profile = await openProfile(setting().browser, host.url);
+        await using profile = await openProfile(setting().browser, host.url, { serviceWorkers: "allow" });
+        // The page downloads the rest at the first interaction, or after this time.
+        await disableTimers(profile, 10_000);
         const page = await profile.open("chat");
         await modelReady(page);
         const bytes = [...host.sent.values()].reduce((sum, size) => sum + size, 0);
@@ -37,8 +39,8 @@ export function describeOffline(setting: () => Setting): void {
     await using profile = await openProfile(setting().browser, host.url, { serviceWorkers: "allow" });
     try {
       const page = await profile.open("about");
-      await modelReadyInTheEnd(page);
       expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
+      await modelReadyInTheEnd(page);
       expect(await page.getByTestId("backend").textContent()).toContain("wasm");
       await page.keyboard.press("Tab");
       await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
