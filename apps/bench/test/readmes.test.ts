@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { join, parse, resolve } from "node:path";
-import { oldestNode } from "@centella/test-devices";
+import { launchChromium, oldestNode } from "@centella/test-devices";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveHub } from "../../../packages/gguf/test/faultyHub.ts";
 import type { TestServer } from "../../../packages/gguf/test/httpServer.ts";
@@ -108,6 +108,7 @@ const nodes = [
 
 let project: Project;
 let server: TestServer;
+let browser: Awaited<ReturnType<typeof launchChromium>>;
 const model = readFileSync(join(root, "packages/model-fable/models/fable-tiny-q8_0.gguf"));
 const models = { "model.gguf": model, "draft.gguf": model, "reranker.gguf": familyModel(readFamilyGolden("bert-rank")) };
 
@@ -115,9 +116,11 @@ beforeAll(async () => {
   project = new Project(root);
   for (const readme of readmes) for (const place of ["node", "page", "worker", "vitest"] as const) project.add(inPlace(place, readme));
   server = await serveHub({ "/model.gguf": model, "model-Q4_K_M.gguf": model }, () => "none");
+  browser = await launchChromium();
 });
 
 afterAll(async () => {
+  if (typeof browser !== "string") await browser.close();
   await server[Symbol.asyncDispose]();
   project[Symbol.dispose]();
 });
@@ -153,18 +156,11 @@ describe.each(nodes)("in Node $version", ({ path }) => {
 });
 
 test.for(snippets.filter((snippet) => expectationOf(snippet).in === "page"))("$name runs in a page", async (snippet, { skip }) => {
+  if (typeof browser === "string") return skip(browser);
   const { presses, prints } = expectationOf(snippet);
   const workers = inPlace("worker", snippet.readme).map((worker) => [parse(fileName(worker)!).name, project.pathOf(worker)]);
   const scripts = { ...Object.fromEntries(workers), main: project.pathOf(snippet) };
-  const visited = await visitPage({
-    scripts,
-    presses,
-    until: prints,
-    server: server.url,
-    isOnGpu: snippet.readme === "backend-webgpu",
-  });
-  if ("reason" in visited) return skip(visited.reason);
-  expect(visited.written).toMatch(prints);
+  await visitPage(browser, { scripts, presses, prints, server: server.url, isOnGpu: snippet.readme === "backend-webgpu" });
 });
 
 test.for(snippets.filter((snippet) => expectationOf(snippet).in === "vitest"))("$name is a file of tests that pass", async (snippet) => {

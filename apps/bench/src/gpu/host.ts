@@ -18,8 +18,9 @@ const sizes: Readonly<Record<Scale, { readonly calls: number; readonly elements:
 
 /** The model whose further variants are planned. */
 const planned: Readonly<Record<Scale, PlannedModel>> = {
-  full: { name: "llama-3.1-8b", shape: named(shapes, "llama-3.1-8b"), contextLength: 8192, sequences: 16 },
-  tiny: { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2 },
+  full: { name: "llama-3.1-8b", shape: named(shapes, "llama-3.1-8b"), contextLength: 8192, sequences: 16, type: "Q4_K_M" },
+  // Software GPUs take seconds for the kernels of each type and number of rows.
+  tiny: { name: "tiny", shape: tinyShape, contextLength: 8, sequences: 2, type: "F16" },
 };
 
 /** Ops of the chain that is computed at once, and with a wait after each. */
@@ -57,7 +58,7 @@ export function hostRows(backend: Backend, scale: Scale): readonly Row[] {
 /** Each call makes a variant. */
 function variantRow(backend: Backend, tested: PlannedModel, id: string, part: VariantPart): Row {
   return {
-    ...plainRow(`${id}, ${tested.name} Q4_K_M`, "ms"),
+    ...plainRow(`${id}, ${tested.name} ${tested.type}`, "ms"),
     isCold: true,
     contestants: [ours(backend, () => furtherVariants(backend, tested, part))],
     verify: () => undefined,

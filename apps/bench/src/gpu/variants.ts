@@ -15,8 +15,7 @@ export interface PlannedModel {
   readonly contextLength: number;
   /** Texts at once. */
   readonly sequences: number;
-  /** Default: Q4_K_M. */
-  readonly type?: FileType;
+  readonly type: FileType;
 }
 
 /**
@@ -40,10 +39,7 @@ export interface LoadedModel extends WatchedPlan {
 }
 
 /** Loads a model whose weights are all the same, without its variants. */
-export async function plannedModel(
-  backend: Backend,
-  { name, shape, contextLength, sequences, type = "Q4_K_M" }: PlannedModel,
-): Promise<LoadedModel> {
+export async function plannedModel(backend: Backend, { name, shape, contextLength, sequences, type }: PlannedModel): Promise<LoadedModel> {
   const watched = watchCompile(backend);
   // The backend is the caller's, and a runtime would dispose of it.
   const factory = { name: backend.name, open: async () => backend };

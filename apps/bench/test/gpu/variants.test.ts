@@ -16,7 +16,11 @@ test.each(["javascript", "first run"] as const)(
     const captured = vi.spyOn(driver, "endCapture");
     const backend = new CudaBackend(driver);
     const compiled = vi.spyOn(backend, "compile");
-    const subject = await furtherVariants(backend, { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2 }, part);
+    const subject = await furtherVariants(
+      backend,
+      { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2, type: "Q4_K_M" },
+      part,
+    );
     const compiledBefore = compiled.mock.calls.length;
     // 4 to 64 tokens of two texts, one of which wants a token.
     const sizes = 5;
@@ -45,7 +49,13 @@ test("a model's prompts of several texts need no kernels beyond those of loading
   const driver = new IdleDriver();
   const loaded = vi.spyOn(driver, "loadModule");
   const backend = new CudaBackend(driver);
-  const tested = { name: "llama-3.2-1b", shape: named(shapes, "llama-3.2-1b"), contextLength: 8192, sequences: 16 };
+  const tested = {
+    name: "llama-3.2-1b",
+    shape: named(shapes, "llama-3.2-1b"),
+    contextLength: 8192,
+    sequences: 16,
+    type: "Q4_K_M",
+  } as const;
   const subject = await furtherVariants(backend, tested, "javascript");
   expect(loaded).toHaveBeenCalled();
   loaded.mockClear();

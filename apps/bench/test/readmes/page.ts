@@ -1,10 +1,9 @@
-import { launchChromium } from "@centella/test-devices";
+import type { launchChromium } from "@centella/test-devices";
 import { build } from "esbuild";
+import { expect } from "vitest";
 
 const isolated = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 const app = "https://app.test";
-/** How often, and at which intervals in ms, a page is read that is not complete. */
-const [maxTries, tryMs] = [200, 50];
 
 /** A page as a reader of a README makes it: scripts by the names that its snippets give them, bundled; `main.js` is the page's. */
 export interface PageOptions {
@@ -12,27 +11,20 @@ export interface PageOptions {
   readonly scripts: Readonly<Record<string, string>>;
   /** Text of the button that the reader presses, if any. */
   readonly presses: string | undefined;
-  /** What the page has written when it is complete. Frameworks write after their script has ended. */
-  readonly until: RegExp;
+  /** Pattern of what the page writes to the console and to its body. */
+  readonly prints: RegExp;
   /** Serves what the page asks other hosts for. */
   readonly server: URL;
   /** Whether a software GPU computes, which is used only on request. */
   readonly isOnGpu: boolean;
 }
 
-/**
- * Opens the page in Chromium and returns what it wrote to the console and to its body until its script ended, or the reason why there
- * is no browser. @throws what the page throws
- */
-export async function visitPage({
-  scripts,
-  presses,
-  until,
-  server,
-  isOnGpu,
-}: PageOptions): Promise<{ readonly written: string } | { readonly reason: string }> {
-  const browser = await launchChromium();
-  if (typeof browser === "string") return { reason: browser };
+/** Opens the page, and waits until it has written what it should to the console and to its body. @throws what the page throws */
+export async function visitPage(
+  browser: Exclude<Awaited<ReturnType<typeof launchChromium>>, string>,
+  { scripts, presses, prints, server, isOnGpu }: PageOptions,
+): Promise<void> {
+  const page = await browser.newPage();
   try {
     const { outputFiles } = await build({
       entryPoints: { ...scripts },
@@ -44,7 +36,6 @@ export async function visitPage({
       footer: { js: "globalThis.hasEnded = true;" },
     });
     const files = new Map(outputFiles.map(({ path, text }) => [path, text]));
-    const page = await browser.newPage();
     await page.route("**/*", async (route) => {
       const { origin, pathname } = new URL(route.request().url());
       if (origin !== app) {
@@ -74,10 +65,10 @@ export async function visitPage({
     ended.catch(() => undefined);
     await Promise.race([failed, ended]);
     if (presses !== undefined) await page.getByRole("button", { name: presses }).click();
+    // Frameworks write after their script has ended.
     const read = async (): Promise<string> => log + (await page.evaluate<string>("document.body.textContent"));
-    for (let tries = 0; tries < maxTries && !until.test(await read()); tries++) await page.waitForTimeout(tryMs);
-    return { written: await read() };
+    await expect.poll(() => Promise.race([failed, read()]), { timeout: 300_000 }).toMatch(prints);
   } finally {
-    await browser.close();
+    await page.close();
   }
 }

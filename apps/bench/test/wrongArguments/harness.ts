@@ -30,7 +30,7 @@ export function sampled(tries: number, ...args: readonly unknown[]): Sampled {
 export type Calls = Readonly<Record<string, Call>>;
 
 /** Longest time that a call with a wrong argument may take, in milliseconds. */
-const patience = 20_000;
+const patience = 300_000;
 
 /** Calls every function and class that a module exports with wrong arguments. Error classes apart: only the library makes them. */
 export async function callExports(where: string, module: Readonly<Record<string, unknown>>, calls: Calls): Promise<void> {
