@@ -38,7 +38,7 @@ const interesting = [0, 1, 2, 4, 8, 9, 12, 0x7f, 0x80, 0xfe, 0xff];
 /** An input that takes longer on a core counts as a hang; the slowest take a few milliseconds. */
 const hangMs = 2_000;
 
-/** Milliseconds that this process has computed: where others have the cores, its time stands still. */
+/** Milliseconds that this process has computed. Pauses do not count. */
 function computedMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
