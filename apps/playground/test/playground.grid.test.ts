@@ -78,6 +78,7 @@ describeInFirefox("playground in Firefox", (browser) => {
   const setting = settingIn(browser, { serviceWorkers: "block" });
   describeOffline(setting);
   describeConversation(setting);
+  // Each night: they take a minute, and Chromium runs the same tests always.
   describe.skipIf(!isWholeGrid)("pages (in the whole grid)", () => describePages(setting));
 });
 

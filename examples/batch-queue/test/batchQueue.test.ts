@@ -41,6 +41,7 @@ beforeAll(async () => {
   store.stdout!.setEncoding("utf8").on("data", (text: string) => {
     log += text;
   });
+  // Vitest has `expect.poll` in tests alone, not in hooks.
   await vi.waitFor(() => expect(log).toContain("Ready to accept connections"), { timeout: 60_000 });
   vi.stubEnv("REDIS_URL", `redis://127.0.0.1:${port}`);
 });

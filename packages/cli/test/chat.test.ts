@@ -191,6 +191,8 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
 
   beforeEach(() => rmSync(file("centella"), { recursive: true, force: true }));
   const chat = (...steps: Steps) => onTerminal(["chat", tiny, "-n", "4"], steps);
+  /** A chat whose answers do not end by themselves. */
+  const endless = ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf", "--overflow", "shift"];
 
   test("says what is loaded, shows how far loading is, and asks", async () => {
     const { shown, code } = await chat(["> ", "/help\r"], ["Ctrl-C stops", ""], ["> ", "\x04"]);
@@ -254,17 +256,14 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
 
   test("Ctrl-C stops an answer and keeps it, and keys typed meanwhile are not lost", async () => {
     const path = file("stopped.json");
-    const { shown, code } = await onTerminal(
-      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf", "--overflow", "shift"],
-      [
-        ["> ", "Tell me a long tale.\r"],
-        [".", `/save ${path}\r`],
-        [" ", "\x03"],
-        ["(stopped)", ""],
-        ["saved", ""],
-        ["> ", "\x04"],
-      ],
-    );
+    const { shown, code } = await onTerminal(endless, [
+      ["> ", "Tell me a long tale.\r"],
+      [".", `/save ${path}\r`],
+      [" ", "\x03"],
+      ["(stopped)", ""],
+      ["saved", ""],
+      ["> ", "\x04"],
+    ]);
     expect(code).toBe(0);
     expect(shown).toContain("(stopped)");
     const [user, answer] = messagesOf(path);
@@ -280,26 +279,20 @@ describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty
   });
 
   test("two Ctrl-C during an answer end the chat", async () => {
-    const { shown, code } = await onTerminal(
-      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf", "--overflow", "shift"],
-      [
-        ["> ", "Tell me a long tale.\r"],
-        [" ", "\x03\x03"],
-      ],
-    );
+    const { shown, code } = await onTerminal(endless, [
+      ["> ", "Tell me a long tale.\r"],
+      [" ", "\x03\x03"],
+    ]);
     expect({ code, isStopped: shown.includes("(stopped)") }).toEqual({ code: 0, isStopped: true });
   });
 
   test("a second Ctrl-C after the one that stopped an answer ends the chat", async () => {
-    const { shown, code } = await onTerminal(
-      ["chat", tiny, "-s", "1", "--temp", "2", "--logit-bias", "4:-inf", "--overflow", "shift"],
-      [
-        ["> ", "Tell me a long tale.\r"],
-        [" ", "\x03"],
-        ["(stopped)", ""],
-        ["> ", "\x03"],
-      ],
-    );
+    const { shown, code } = await onTerminal(endless, [
+      ["> ", "Tell me a long tale.\r"],
+      [" ", "\x03"],
+      ["(stopped)", ""],
+      ["> ", "\x03"],
+    ]);
     expect({ code, isAsked: shown.includes("Ctrl-C again") }).toEqual({ code: 0, isAsked: false });
   });
 

@@ -92,6 +92,7 @@ export function describeInSafari(browser: WebKit, setting: () => { readonly url:
       expect(await page.text(byTestId("rendered"))).toContain("<|user|>");
     });
 
+    // Each night: they take a minute, and Chromium runs tests of these pages always.
     describe.skipIf(!isWholeGrid)("other pages (in the whole grid)", () => {
       // A page is isolated from its second visit on, which limits the frame of Tools. Its first interaction installs the service worker.
       beforeAll(async () => {
